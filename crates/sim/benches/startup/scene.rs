@@ -118,7 +118,8 @@ impl Scene {
             "--input",
             &input.to_string(),
         ]);
-        Ok(serde_json::from_slice(&call.answer()?.stdout)?)
+        let answer = call.answer()?.stdout;
+        serde_json::from_slice(&answer).map_err(|error| format!("{}: {error}", call.line()).into())
     }
 
     /// Task 1, pending, whatever became of it before.

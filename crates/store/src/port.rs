@@ -19,7 +19,6 @@
 use std::any::Any;
 use std::time::Duration;
 
-use pitcrew_core::mailbox::Unread;
 use pitcrew_core::name::{Name, TaskId};
 use pitcrew_core::roster::Team;
 use pitcrew_core::task::Task;
@@ -355,13 +354,5 @@ impl Document for Task {
 
     fn place(id: &TaskId) -> Place {
         Place::Task(id.clone())
-    }
-}
-
-impl Document for Unread {
-    type Id = Name;
-
-    fn place(owner: &Name) -> Place {
-        Place::Unread(owner.clone())
     }
 }

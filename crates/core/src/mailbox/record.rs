@@ -12,7 +12,7 @@ use super::{Fact, Intent, Message, Receipt};
 use crate::json;
 
 /// A place in a log that holds no record.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, Deserialize)]
 pub struct Damage {
     /// Where it starts, in bytes from the start of the log.
     pub at: u64,

@@ -6,8 +6,8 @@
 //! nothing.
 
 use alloc::borrow::Cow;
-use alloc::string::String;
-use serde::Deserialize;
+use alloc::string::{String, ToString};
+use serde::{Deserialize, Deserializer};
 
 /// Reads one JSON value from `line`, strictly first and repaired second.
 ///
@@ -27,6 +27,22 @@ where
     }
 }
 
+/// Reads one JSON object from `line`, as [`read`] does. What a struct is read from must be an object: a list of its
+/// values in order, which a derived reader takes too, was never written by anybody.
+///
+/// # Errors
+/// What the reader says, or that it is no object.
+pub fn read_object<T>(line: &[u8]) -> Result<T, serde_json::Error>
+where
+    T: for<'de> Deserialize<'de>,
+{
+    let line = trim(line);
+    match line.first() {
+        None | Some(b'{') => read(line),
+        Some(_) => Err(serde::de::Error::custom("not a JSON object")),
+    }
+}
+
 /// `line` without surrounding white space and without a byte order mark in front.
 #[must_use]
 pub fn trim(line: &[u8]) -> &[u8] {
@@ -34,6 +50,18 @@ pub fn trim(line: &[u8]) -> &[u8] {
     line.strip_prefix(b"\xEF\xBB\xBF")
         .unwrap_or(line)
         .trim_ascii()
+}
+
+/// Reads a text where other programs may keep a value of any type: such a value becomes its JSON text.
+///
+/// # Errors
+/// What the reader says.
+pub fn any_as_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let value = Option::<serde_json::Value>::deserialize(deserializer)?;
+    Ok(value.map(|value| match value {
+        serde_json::Value::String(text) => text,
+        other => other.to_string(),
+    }))
 }
 
 /// `line` as JSON text that a strict reader takes, if something in it needed mending; else `None`.

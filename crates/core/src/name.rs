@@ -17,7 +17,8 @@ pub const LEADER: &str = "leader";
 /// The longest name, in bytes (names are ASCII).
 pub const MAX_LEN: usize = 64;
 
-const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "clock$", "conin$"];
+/// Device names of Windows that the naming rule would let pass; those with a number come beside them.
+const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
 
 fn is_valid(text: &str) -> bool {
     let bytes = text.as_bytes();
@@ -139,6 +140,9 @@ impl<'de> Deserialize<'de> for TaskId {
 #[must_use]
 pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let wanted = given.trim().to_lowercase();
+    if wanted.is_empty() {
+        return None;
+    }
     let limit = (wanted.chars().count() / 3).max(1);
     known
         .into_iter()

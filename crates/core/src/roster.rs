@@ -216,7 +216,9 @@ impl Team {
             .iter()
             .find(|member| member.token_hash.as_deref() == Some(hash))?;
         // No token is ever the leader's: a roster that says so was not written by us.
-        self.find(&holder.name).ok().filter(|name| !name.is_leader())
+        self.find(&holder.name)
+            .ok()
+            .filter(|name| !name.is_leader())
     }
 
     /// Adds a member.

@@ -113,10 +113,7 @@ impl Claimant<'_> {
             return Err(Refusal::input("token", "must be new"));
         }
         if self.lease_ms.is_some_and(|ms| ms < 1) {
-            return Err(Refusal::input(
-                "lease_ms",
-                "must be at least 1 millisecond",
-            ));
+            return Err(Refusal::input("lease_ms", "must be at least 1 millisecond"));
         }
         Ok(())
     }

@@ -59,7 +59,13 @@ mod tests {
 
     #[test]
     fn what_is_no_key_is_refused() {
-        for text in ["", "x", "+1", "-1", "0123456789012345678901234567890123456789"] {
+        for text in [
+            "",
+            "x",
+            "+1",
+            "-1",
+            "0123456789012345678901234567890123456789",
+        ] {
             let read = serde_json::from_value::<MessageKey>(text.to_string().into());
             assert!(read.is_err(), "{text:?}");
         }

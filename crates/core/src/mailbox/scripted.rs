@@ -132,8 +132,7 @@ fn fate(log: &[Placed], id: char) -> Fate {
         lines.map(|line| line.at).collect()
     };
     let is_copy = |said| matches!(said, PutBack(of, _) if of == id);
-    let is_message =
-        |said| said == Said::Message(id) || said == Inline(id) || is_copy(said);
+    let is_message = |said| said == Said::Message(id) || said == Inline(id) || is_copy(said);
     let delivered = places(&|said| said == Delivered(id) || said == Inline(id));
     let given_up = places(&|said| said == DeadLettered(id)).last().copied();
     let openers = match given_up {

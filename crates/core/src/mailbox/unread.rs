@@ -126,7 +126,10 @@ impl From<Saved> for Unread {
         let places: BTreeMap<_, _> = saved.open.iter().map(|open| (open.key, open.at)).collect();
         let open: BTreeMap<_, _> = saved.open.into_iter().map(|open| (open.at, open)).collect();
         let each_once = places.len() == count && open.len() == count;
-        let end = saved.mark.as_ref().map_or(0, |mark| mark.at.saturating_add(1));
+        let end = saved
+            .mark
+            .as_ref()
+            .map_or(0, |mark| mark.at.saturating_add(1));
         let within = open.keys().all(|at| *at < end) && end <= saved.scanned;
         if !each_once || !within || (saved.mark.is_none() && saved.scanned > 0) {
             return Self::default();

@@ -59,14 +59,26 @@ fn check(script: &[Said], listed: &str, delivered: &str, dead: &str) {
         names(listed.map(|listed| listed.key))
     };
     assert_eq!(of(|_| true), listed, "{script:?}");
-    assert_eq!(of(|listed| listed.delivered.is_some()), delivered, "{script:?}");
+    assert_eq!(
+        of(|listed| listed.delivered.is_some()),
+        delivered,
+        "{script:?}"
+    );
     assert_eq!(of(|listed| listed.dead.is_some()), dead, "{script:?}");
 }
 
 #[test]
 fn every_message_is_listed_once_whatever_became_of_it() {
     check(
-        &[Message('a'), Message('b'), Message('a'), Delivered('b'), Damage, Message('c'), DeadLettered('c')],
+        &[
+            Message('a'),
+            Message('b'),
+            Message('a'),
+            Delivered('b'),
+            Damage,
+            Message('c'),
+            DeadLettered('c'),
+        ],
         "abc",
         "b",
         "c",
@@ -77,18 +89,46 @@ fn every_message_is_listed_once_whatever_became_of_it() {
 fn the_last_acknowledgement_counts_wherever_it_stands() {
     let log = placed(&[Delivered('a'), Message('a'), Delivered('a'), Notified('a')]);
     let (listing, _) = window(&log, 0, WINDOW, |_| {});
-    assert_eq!(told(&listing), [(log[1].at, key('a'), Some(log[2].at), None)]);
+    assert_eq!(
+        told(&listing),
+        [(log[1].at, key('a'), Some(log[2].at), None)]
+    );
     check(&[Delivered('a'), Message('b'), Message('a')], "ba", "a", "");
-    check(&[DeadLettered('a'), Message('b'), Message('a')], "ba", "", "a");
+    check(
+        &[DeadLettered('a'), Message('b'), Message('a')],
+        "ba",
+        "",
+        "a",
+    );
     check(&[Inline('a'), Message('b')], "ab", "a", "");
     check(&[Message('a'), Inline('a')], "a", "a", "");
 }
 
 #[test]
 fn a_dead_letter_that_was_put_back_is_dead_no_more() {
-    check(&[Message('a'), DeadLettered('a'), PutBack('a', 1)], "a", "", "");
-    check(&[Message('a'), DeadLettered('a'), PutBack('a', 1), DeadLettered('a')], "a", "", "a");
-    check(&[Message('a'), PutBack('a', 1), DeadLettered('a')], "a", "", "a");
+    check(
+        &[Message('a'), DeadLettered('a'), PutBack('a', 1)],
+        "a",
+        "",
+        "",
+    );
+    check(
+        &[
+            Message('a'),
+            DeadLettered('a'),
+            PutBack('a', 1),
+            DeadLettered('a'),
+        ],
+        "a",
+        "",
+        "a",
+    );
+    check(
+        &[Message('a'), PutBack('a', 1), DeadLettered('a')],
+        "a",
+        "",
+        "a",
+    );
 }
 
 #[test]
@@ -109,14 +149,20 @@ fn a_window_holds_what_is_promised() {
     let mut listing = Listing::default();
     assert!((0..WINDOW).all(|n| listing.fill(n as u64, message(n))));
     assert!(!listing.fill(WINDOW as u64, message(WINDOW)));
-    assert!(listing.fill(WINDOW as u64, message(0)), "a double needs no room");
+    assert!(
+        listing.fill(WINDOW as u64, message(0)),
+        "a double needs no room"
+    );
     assert_eq!(listing.messages().count(), WINDOW);
 
     let mut listing = Listing::default();
     let receipt = |n: usize| Head::Delivered(MessageKey::of(&n.to_string()));
     assert!((0..WINDOW).all(|n| listing.fill(n as u64, receipt(n))));
     assert!(!listing.fill(WINDOW as u64, receipt(WINDOW)));
-    assert!(listing.fill(WINDOW as u64, receipt(0)), "one more of the same needs no room");
+    assert!(
+        listing.fill(WINDOW as u64, receipt(0)),
+        "one more of the same needs no room"
+    );
 }
 
 proptest! {

@@ -60,7 +60,10 @@ fn a4_what_is_a_message_is_shown_whatever_its_line_looks_like() {
     check(format!("\u{feff}{whole}"), message());
     check(format!("  {whole}\r"), message());
     check(whole.replacen(r#""type":"message","#, "", 1), message());
-    check(whole.replacen(r#""type":"message""#, r#""type":null"#, 1), message());
+    check(
+        whole.replacen(r#""type":"message""#, r#""type":null"#, 1),
+        message(),
+    );
     check(
         whole.replacen('x', r"\ud800 \ud83c\udf89", 1),
         Line::Message(bare("1", "\u{FFFD} \u{1F389}"), None),
@@ -70,17 +73,33 @@ fn a4_what_is_a_message_is_shown_whatever_its_line_looks_like() {
         Line::Message(bare("1", "\u{FFFD}"), None),
     );
     check(
-        whole.replacen(r#""timestamp":"t""#, r#""deliveredAt":"d","timestamp":"t","later":[{}]"#, 1),
+        whole.replacen(
+            r#""timestamp":"t""#,
+            r#""deliveredAt":"d","timestamp":"t","later":[{}]"#,
+            1,
+        ),
         Line::Message(bare("1", "x"), Some("d".into())),
     );
 }
 
 #[test]
 fn a4_what_is_no_record_is_damage_and_says_why() {
-    for line in ["null", "[]", "\"x\"", "7", "x", "\u{1}", r#"["message","1","a","b","x","t"]"#] {
+    for line in [
+        "null",
+        "[]",
+        "\"x\"",
+        "7",
+        "x",
+        "\u{1}",
+        r#"["message","1","a","b","x","t"]"#,
+    ] {
         check_damage(line, "not a JSON object");
     }
-    for line in ["{\"not valid", r#"{"id":"1","from":"a","to":"b","body":"x""#, "{} {}"] {
+    for line in [
+        "{\"not valid",
+        r#"{"id":"1","from":"a","to":"b","body":"x""#,
+        "{} {}",
+    ] {
         check_damage(line, "at line 1");
     }
     for line in [
@@ -92,17 +111,35 @@ fn a4_what_is_no_record_is_damage_and_says_why() {
     ] {
         check_damage(line, "not a message");
     }
-    for line in [r#"{"type":"delivery-receipt","messageId":1}"#, r#"{"type":"receipt","fact":"shown"}"#] {
+    for line in [
+        r#"{"type":"delivery-receipt","messageId":1}"#,
+        r#"{"type":"receipt","fact":"shown"}"#,
+    ] {
         check_damage(line, "a receipt without messageId");
     }
-    check_damage(r#"{"type":7,"id":"1","from":"a","to":"b","body":"x"}"#, "type is no text");
-    check_damage(r#"{"id":"1","id":"2","from":"a","to":"b","body":"x"}"#, "duplicate field");
+    check_damage(
+        r#"{"type":7,"id":"1","from":"a","to":"b","body":"x"}"#,
+        "type is no text",
+    );
+    check_damage(
+        r#"{"id":"1","id":"2","from":"a","to":"b","body":"x"}"#,
+        "duplicate field",
+    );
 }
 
 #[test]
 fn a_key_that_stands_twice_is_damage_for_every_reader() {
-    for key in ["timestamp", "deliveredAt", "reply_to", "intent", "verified", "at", "detail"] {
-        let line = format!(r#"{{"id":"1","from":"a","to":"b","body":"x","{key}":"1","{key}":"2"}}"#);
+    for key in [
+        "timestamp",
+        "deliveredAt",
+        "reply_to",
+        "intent",
+        "verified",
+        "at",
+        "detail",
+    ] {
+        let line =
+            format!(r#"{{"id":"1","from":"a","to":"b","body":"x","{key}":"1","{key}":"2"}}"#);
         check_damage(line, "duplicate field");
     }
 }
@@ -149,13 +186,30 @@ fn every_key_of_ours_is_read() {
 #[test]
 fn receipts_are_read_and_facts_of_a_later_version_are_let_be() {
     let delivered = |delivered_at: &str| {
-        Line::Receipt(Receipt::Delivered { message_id: "1".into(), delivered_at: delivered_at.into() })
+        Line::Receipt(Receipt::Delivered {
+            message_id: "1".into(),
+            delivered_at: delivered_at.into(),
+        })
     };
-    check(r#"{"type":"delivery-receipt","messageId":"1","deliveredAt":"d"}"#, delivered("d"));
-    check(r#"{"type":"delivery-receipt","messageId":"1"}"#, delivered(""));
-    for fact in [Fact::Notified, Fact::Submitted, Fact::Shown, Fact::DeadLettered] {
+    check(
+        r#"{"type":"delivery-receipt","messageId":"1","deliveredAt":"d"}"#,
+        delivered("d"),
+    );
+    check(
+        r#"{"type":"delivery-receipt","messageId":"1"}"#,
+        delivered(""),
+    );
+    for fact in [
+        Fact::Notified,
+        Fact::Submitted,
+        Fact::Shown,
+        Fact::DeadLettered,
+    ] {
         check(
-            format!(r#"{{"type":"receipt","messageId":"1","fact":"{}","at":"t","detail":"d"}}"#, fact.word()),
+            format!(
+                r#"{{"type":"receipt","messageId":"1","fact":"{}","at":"t","detail":"d"}}"#,
+                fact.word()
+            ),
             Line::Receipt(Receipt::Noted {
                 message_id: "1".into(),
                 fact,
@@ -164,7 +218,10 @@ fn receipts_are_read_and_facts_of_a_later_version_are_let_be() {
             }),
         );
     }
-    check(r#"{"type":"receipt","messageId":"1","fact":"framed"}"#, Line::Other);
+    check(
+        r#"{"type":"receipt","messageId":"1","fact":"framed"}"#,
+        Line::Other,
+    );
     check(r#"{"type":"receipt","messageId":"1"}"#, Line::Other);
     check(r#"{"type":"poll","id":[3]}"#, Line::Other);
     check("", Line::Other);
@@ -174,12 +231,23 @@ fn receipts_are_read_and_facts_of_a_later_version_are_let_be() {
 
 #[test]
 fn a_line_tells_when_its_message_was_delivered() {
-    let told = |line: &str| read_record(line.as_bytes()).unwrap().delivered_at().map(ToString::to_string);
+    let told = |line: &str| {
+        read_record(line.as_bytes())
+            .unwrap()
+            .delivered_at()
+            .map(ToString::to_string)
+    };
     let message = r#"{"id":"1","from":"a","to":"b","body":"x","deliveredAt":"d"}"#;
     assert_eq!(told(message).as_deref(), Some("d"));
     assert_eq!(told(&message.replace(r#""d""#, "null")), None);
-    assert_eq!(told(r#"{"type":"delivery-receipt","messageId":"1","deliveredAt":"d"}"#).as_deref(), Some("d"));
-    assert_eq!(told(r#"{"type":"receipt","messageId":"1","fact":"shown","at":"d"}"#), None);
+    assert_eq!(
+        told(r#"{"type":"delivery-receipt","messageId":"1","deliveredAt":"d"}"#).as_deref(),
+        Some("d")
+    );
+    assert_eq!(
+        told(r#"{"type":"receipt","messageId":"1","fact":"shown","at":"d"}"#),
+        None
+    );
     assert_eq!(told(""), None);
 }
 
@@ -196,7 +264,8 @@ fn values() -> impl Strategy<Value = String> {
     ];
     leaf.prop_recursive(2, 8, 3, |inner| {
         prop_oneof![
-            proptest::collection::vec(inner.clone(), 0..3).prop_map(|all| format!("[{}]", all.join(","))),
+            proptest::collection::vec(inner.clone(), 0..3)
+                .prop_map(|all| format!("[{}]", all.join(","))),
             inner.prop_map(|value| format!(r#"{{"type":{value}}}"#)),
         ]
     })
@@ -205,10 +274,29 @@ fn values() -> impl Strategy<Value = String> {
 /// Lines that come near to being records: the keys of records in any order and number, with any value.
 fn lines() -> impl Strategy<Value = Vec<u8>> {
     const KEYS: [&str; 16] = [
-        "type", "id", "from", "to", "body", "timestamp", "deliveredAt", "messageId", "fact", "at", "detail",
-        "redelivery", "verified", "intent", "reply_to", "x",
+        "type",
+        "id",
+        "from",
+        "to",
+        "body",
+        "timestamp",
+        "deliveredAt",
+        "messageId",
+        "fact",
+        "at",
+        "detail",
+        "redelivery",
+        "verified",
+        "intent",
+        "reply_to",
+        "x",
     ];
-    let kind = prop_oneof![Just("message"), Just("receipt"), Just("delivery-receipt"), Just("later")];
+    let kind = prop_oneof![
+        Just("message"),
+        Just("receipt"),
+        Just("delivery-receipt"),
+        Just("later")
+    ];
     let pair = prop_oneof![
         1 => kind.prop_map(|kind| format!(r#""type":"{kind}""#)),
         3 => ("(id|from|to|body|messageId)", "[a-c]").prop_map(|(key, value)| format!(r#""{key}":"{value}""#)),
@@ -218,7 +306,11 @@ fn lines() -> impl Strategy<Value = Vec<u8>> {
     let rest = proptest::option::weighted(0.2, (any::<proptest::sample::Index>(), any::<u8>()));
     (pairs, rest).prop_map(|(pairs, flaw)| {
         let base = r#""id":"1","from":"a","to":"b""#;
-        let mut line = format!("{{{base}{}{}}}", if pairs.is_empty() { "" } else { "," }, pairs.join(","));
+        let mut line = format!(
+            "{{{base}{}{}}}",
+            if pairs.is_empty() { "" } else { "," },
+            pairs.join(",")
+        );
         if pairs.len() > 4 {
             line = line.replacen(base, r#""x":0"#, 1);
         }

@@ -1,10 +1,11 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use proptest::prelude::*;
 
 use super::*;
 use crate::mailbox::scripted::Said::*;
-use crate::mailbox::scripted::{Placed, Said, fates, key, names, placed, scripts};
+use crate::mailbox::scripted::{Placed, Said, fates, key, names, placed};
+
+mod laws;
 
 fn at(ms: i64) -> Timestamp {
     Timestamp::from_millis(ms)
@@ -46,10 +47,6 @@ fn model(log: &[Placed]) -> Vec<(u64, MessageKey)> {
     open
 }
 
-fn saved_and_read(index: &Unread) -> Unread {
-    serde_json::from_str(&serde_json::to_string(index).unwrap()).unwrap()
-}
-
 #[test]
 fn a_message_is_open_until_it_is_acknowledged() {
     check(&[Message('a'), Message('b')], "ab");
@@ -85,11 +82,22 @@ fn damage_and_what_is_no_message_change_nothing() {
 fn a_dead_letter_is_closed_and_open_again_at_the_end_when_it_is_put_back() {
     check(&[Message('a'), DeadLettered('a'), Message('b')], "b");
     check(
-        &[Message('a'), DeadLettered('a'), Message('b'), PutBack('a', 1)],
+        &[
+            Message('a'),
+            DeadLettered('a'),
+            Message('b'),
+            PutBack('a', 1),
+        ],
         "ba",
     );
     check(
-        &[Message('a'), DeadLettered('a'), PutBack('a', 1), DeadLettered('a'), Message('a')],
+        &[
+            Message('a'),
+            DeadLettered('a'),
+            PutBack('a', 1),
+            DeadLettered('a'),
+            Message('a'),
+        ],
         "",
     );
 }
@@ -98,7 +106,12 @@ fn a_dead_letter_is_closed_and_open_again_at_the_end_when_it_is_put_back() {
 fn what_was_acknowledged_is_never_open_again() {
     check(&[Message('a'), Delivered('a'), PutBack('a', 1)], "");
     check(
-        &[Message('a'), DeadLettered('a'), Delivered('a'), PutBack('a', 1)],
+        &[
+            Message('a'),
+            DeadLettered('a'),
+            Delivered('a'),
+            PutBack('a', 1),
+        ],
         "",
     );
 }
@@ -142,9 +155,21 @@ fn a_log_that_was_cut_or_replaced_is_noticed_by_its_last_line() {
 
 #[test]
 fn a_full_index_takes_what_needs_no_room_and_nothing_else() {
-    let log = placed(&[Message('a'), Message('b'), Message('a'), Damage, Message('c'), Delivered('a')]);
+    let log = placed(&[
+        Message('a'),
+        Message('b'),
+        Message('a'),
+        Damage,
+        Message('c'),
+        Delivered('a'),
+    ]);
     let mut index = Unread::default();
-    let taken = |index: &mut Unread| log.iter().map(|line| absorb(index, 2, line)).take_while(|taken| *taken).count();
+    let taken = |index: &mut Unread| {
+        log.iter()
+            .map(|line| absorb(index, 2, line))
+            .take_while(|taken| *taken)
+            .count()
+    };
     assert_eq!(taken(&mut index), 4);
     let before = index.clone();
     assert!(!absorb(&mut index, 2, &log[4]));
@@ -159,11 +184,22 @@ fn a_full_index_takes_what_needs_no_room_and_nothing_else() {
 fn the_cap_is_what_is_promised() {
     let mut index = Unread::default();
     for n in 0..OPEN_CAP as u64 {
-        let head = Head::Message { key: MessageKey::of(&n.to_string()), delivered: false, redelivery: 0 };
+        let head = Head::Message {
+            key: MessageKey::of(&n.to_string()),
+            delivered: false,
+            redelivery: 0,
+        };
         assert!(!index.is_full());
         assert!(index.absorb(n, n + 1, b"", Some(head)));
     }
-    let (n, head) = (OPEN_CAP as u64, Head::Message { key: key('a'), delivered: false, redelivery: 0 });
+    let (n, head) = (
+        OPEN_CAP as u64,
+        Head::Message {
+            key: key('a'),
+            delivered: false,
+            redelivery: 0,
+        },
+    );
     assert!(index.is_full());
     assert!(!index.absorb(n, n + 1, b"", Some(head)));
     assert_eq!((index.open().len(), index.scanned()), (OPEN_CAP, n));
@@ -173,7 +209,15 @@ fn the_cap_is_what_is_promised() {
 fn what_a_later_line_says_of_a_message_that_is_not_open_is_left_for_its_turn() {
     let mut index = read(&[Message('a')]);
     let before = index.clone();
-    for said in [Delivered('z'), DeadLettered('z'), Inline('z'), Message('z'), PutBack('a', 1), Notified('a'), Blank] {
+    for said in [
+        Delivered('z'),
+        DeadLettered('z'),
+        Inline('z'),
+        Message('z'),
+        PutBack('a', 1),
+        Notified('a'),
+        Blank,
+    ] {
         index.settle(placed(&[said])[0].head.unwrap());
         assert_eq!(index, before, "{said:?}");
     }
@@ -206,19 +250,39 @@ fn an_index_that_contradicts_itself_is_no_index() {
         (r#""at":4,"key""#, r#""at":0,"key""#),
         ("00000002", "00000001"),
         (r#""scanned":9"#, r#""scanned":4"#),
-        (r#"{"at":4,"digest":"0123456789abcdef0123456789abcdef"}"#, "null"),
+        (
+            r#"{"at":4,"digest":"0123456789abcdef0123456789abcdef"}"#,
+            "null",
+        ),
     ] {
         assert!(whole.contains(this));
-        assert_eq!(read(&whole.replacen(this, that, 1)), Unread::default(), "{that}");
+        assert_eq!(
+            read(&whole.replacen(this, that, 1)),
+            Unread::default(),
+            "{that}"
+        );
     }
 }
 
 #[test]
 fn a_lease_ends_by_time_by_its_reader_or_by_the_acknowledgement() {
     let mut index = read(&[Message('a'), Message('b')]);
-    let lease = |reader: &str, until| Some(Lease { reader: reader.into(), until });
+    let lease = |reader: &str, until| {
+        Some(Lease {
+            reader: reader.into(),
+            until,
+        })
+    };
     let first = index.lease("r1", at(0), at(30_000)).unwrap();
-    assert_eq!(first, OpenMessage { at: 0, key: key('a'), attempts: 1, lease: lease("r1", at(30_000)) });
+    assert_eq!(
+        first,
+        OpenMessage {
+            at: 0,
+            key: key('a'),
+            attempts: 1,
+            lease: lease("r1", at(30_000))
+        }
+    );
     let second = index.lease("r2", at(0), at(30_000)).unwrap();
     assert_eq!(second.key, key('b'));
     assert_eq!(index.lease("r3", at(29_999), at(60_000)), None);
@@ -246,7 +310,10 @@ fn a_reader_whose_lease_ran_out_takes_nothing_from_the_next_one() {
     assert_eq!(index.lease("r", at(19), at(30)), None);
     assert!(index.give_back(key('a')));
     assert!(!index.give_back(key('z')));
-    assert!(!index.give_back_attempt(key('a'), 2), "nobody holds it any more");
+    assert!(
+        !index.give_back_attempt(key('a'), 2),
+        "nobody holds it any more"
+    );
     assert_eq!(index.lease("r", at(19), at(30)).unwrap().attempts, 3);
 }
 
@@ -260,157 +327,4 @@ fn what_nobody_ever_acknowledges_is_exhausted_once_nobody_holds_it() {
     assert_eq!(exhausted(&index, 9), "");
     assert_eq!(exhausted(&index, 10), "a");
     assert!(index.holds(key('a')), "it stays open until it is given up");
-}
-
-/// Reads `log` on from where `index` stands, as a caller does: when the index is full of messages, the rest of the log
-/// is looked at for what closes them. Answers whether the end of the log was reached.
-fn catch_up(index: &mut Unread, cap: usize, log: &[Placed]) -> bool {
-    loop {
-        let rest = log.iter().skip_while(|line| line.at < index.scanned());
-        let rest: Vec<&Placed> = rest.collect();
-        if rest.iter().all(|line| absorb(index, cap, line)) {
-            return true;
-        }
-        let scanned = index.scanned();
-        for line in rest.iter().filter(|line| line.at >= scanned) {
-            if let Some(head) = line.head {
-                index.settle(head);
-            }
-        }
-        if index.open.len() >= cap {
-            return false;
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Step {
-    Lease { for_ms: i64 },
-    Tick(i64),
-    GiveBack(usize),
-    Acknowledge(usize),
-}
-
-fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let step = prop_oneof![
-        4 => (0..100_i64).prop_map(|for_ms| Step::Lease { for_ms }),
-        3 => (-150..150_i64).prop_map(Step::Tick),
-        2 => (0..8_usize).prop_map(Step::GiveBack),
-        1 => (0..8_usize).prop_map(Step::Acknowledge),
-    ];
-    proptest::collection::vec(step, 0..60)
-}
-
-/// One handing-out, as the reader remembers it.
-struct Take {
-    key: MessageKey,
-    attempt: u32,
-    until: Timestamp,
-    /// Neither given back, nor acknowledged, nor taken over by another reader.
-    stands: bool,
-}
-
-proptest! {
-    #[test]
-    fn what_is_open_is_what_the_whole_log_says(script in scripts(40)) {
-        prop_assert_eq!(places(&read(&script)), model(&placed(&script)));
-    }
-
-    #[test]
-    fn lines_that_are_offered_again_change_nothing(script in scripts(20), from in 0..20_usize) {
-        let (mut index, log) = (read(&script), placed(&script));
-        let before = index.clone();
-        for line in log.iter().skip(from) {
-            prop_assert!(absorb(&mut index, OPEN_CAP, line));
-        }
-        prop_assert_eq!(index, before);
-    }
-
-    #[test]
-    fn going_on_from_a_saved_index_is_the_same(script in scripts(30), cut in 0..30_usize) {
-        let log = placed(&script);
-        let (mut index, cut) = (read(&script[..cut.min(script.len())]), cut.min(log.len()));
-        index.lease("r", at(0), at(10));
-        let saved = saved_and_read(&index);
-        prop_assert_eq!(&saved, &index);
-        let mut index = saved;
-        for open in index.open.values_mut() {
-            (open.attempts, open.lease) = (0, None);
-        }
-        for line in &log[cut..] {
-            absorb(&mut index, OPEN_CAP, line);
-        }
-        prop_assert_eq!(index, read(&script));
-    }
-
-    #[test]
-    fn windows_show_each_open_message_once_and_in_order(script in scripts(40), cap in 1..5_usize) {
-        let (mut index, log) = (Unread::default(), placed(&script));
-        let mut shown = Vec::new();
-        loop {
-            let ended = catch_up(&mut index, cap, &log);
-            prop_assert!(index.open.len() <= cap);
-            shown.extend(places(&index));
-            if ended {
-                break;
-            }
-            index.next_window();
-        }
-        prop_assert_eq!(shown, model(&log));
-    }
-
-    #[test]
-    fn a_reader_that_acknowledges_gets_each_open_message_once_and_in_order(script in scripts(40), cap in 1..5_usize) {
-        let (mut index, log) = (Unread::default(), placed(&script));
-        let mut read = Vec::new();
-        loop {
-            catch_up(&mut index, cap, &log);
-            index = saved_and_read(&index);
-            let Some(open) = index.lease("r", at(0), at(10)) else { break };
-            read.push((open.at, open.key));
-            index.close(open.key);
-        }
-        prop_assert_eq!(read, model(&log));
-    }
-
-    #[test]
-    fn no_message_is_held_twice_whatever_the_clock_does(steps in steps()) {
-        const LIMIT: u32 = 3;
-        let mut index = read(&[Message('a'), Message('b'), Message('c')]);
-        let (mut now, mut takes) = (at(1_000), Vec::<Take>::new());
-        for step in steps {
-            let held = |key: MessageKey, takes: &[Take]| {
-                takes.iter().any(|take| take.key == key && take.stands && take.until > now)
-            };
-            match step {
-                Step::Tick(ms) => now = now.plus_millis(ms),
-                Step::Lease { for_ms } => match index.lease("r", now, now.plus_millis(for_ms)) {
-                    Some(open) => {
-                        prop_assert!(!held(open.key, &takes));
-                        let earlier = takes.iter_mut().filter(|take| take.key == open.key);
-                        let count = earlier.map(|take| take.stands = false).count();
-                        prop_assert_eq!(open.attempts as usize, count + 1);
-                        let (key, attempt, until) = (open.key, open.attempts, now.plus_millis(for_ms));
-                        takes.push(Take { key, attempt, until, stands: true });
-                    }
-                    None => prop_assert!(index.open().all(|open| held(open.key, &takes))),
-                },
-                Step::GiveBack(which) => {
-                    let Some(take) = takes.get_mut(which) else { continue };
-                    prop_assert_eq!(index.give_back_attempt(take.key, take.attempt), take.stands);
-                    take.stands = false;
-                }
-                Step::Acknowledge(which) => {
-                    let Some(key) = takes.get(which).map(|take| take.key) else { continue };
-                    index.close(key);
-                    takes.iter_mut().filter(|take| take.key == key).for_each(|take| take.stands = false);
-                }
-            }
-            let expected = index.open().filter(|open| {
-                let taken = takes.iter().filter(|take| take.key == open.key).count();
-                taken as u32 >= LIMIT && !takes.iter().any(|t| t.key == open.key && t.stands && t.until > now)
-            });
-            prop_assert!(index.exhausted(LIMIT, now).eq(expected));
-        }
-    }
 }

@@ -1,1 +1,3 @@
 //! (see below)
+pub mod clock;
+pub mod process;

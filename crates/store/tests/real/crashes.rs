@@ -45,13 +45,13 @@ fn records(store: &LocalStore) -> (Vec<(String, usize)>, usize) {
 /// Runs the writers, kills some at a random moment, and answers how many records each got acknowledged.
 fn write_and_kill(root: &std::path::Path, chance: &mut Chance) -> HashMap<String, usize> {
     let killed: Vec<Option<u64>> = (0..WRITERS)
-        .map(|writer| (writer < KILLED).then(|| chance.below(EACH as u64)))
+        .map(|writer| (writer < KILLED).then(|| chance.below(60)))
         .collect();
     std::thread::scope(|scope| {
         let follow = |(writer, killed): (usize, Option<u64>)| {
             let writer = format!("p{writer}");
             // Large records make it likely that a kill cuts one.
-            let pad = if killed.is_some() { "60000" } else { "200" };
+            let pad = if killed.is_some() { "250000" } else { "200" };
             let job = ["append", &writer, &EACH.to_string(), pad];
             let mut running = Running::start(command(root, &job));
             let mut acknowledged = 0;

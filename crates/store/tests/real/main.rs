@@ -4,7 +4,10 @@
 //! tells on its standard output what was acknowledged. `PITCREW_ROUNDS` sets how often the races are run.
 #![expect(
     clippy::disallowed_methods,
-    reason = "these tests start, time and kill processes"
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "these tests start, time and kill processes, and fail by panicking"
 )]
 
 mod children;

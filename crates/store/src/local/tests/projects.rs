@@ -84,7 +84,7 @@ fn one_of_many_creators_wins() {
     let project = Project::at(dir.path()).unwrap();
     let won = std::thread::scope(|scope| {
         let race = |n: usize| {
-            let given = if n % 2 == 0 { "race" } else { "RACE" };
+            let given = ["race", "RACE"][n % 2];
             let made = project.create_team(&name(given), &team(given)).unwrap();
             matches!(made, Creation::Created(_))
         };
@@ -232,11 +232,9 @@ fn texts_that_a_person_named_are_read_with_what_is_wrong_with_each() {
     let texts = texts_in(dir.path(), "toml").unwrap();
     let read: Vec<_> = texts
         .iter()
-        .map(|(path, text)| {
-            (
-                path.file_name().unwrap().to_str().unwrap(),
-                text.as_deref().ok(),
-            )
+        .map(|found| {
+            let name = found.path.file_name().unwrap().to_str().unwrap();
+            (name, found.text.as_deref().ok())
         })
         .collect();
     assert_eq!(

@@ -98,6 +98,16 @@ impl LocalWatch {
         watch
     }
 
+    /// A watch to which the system says nothing.
+    #[cfg(test)]
+    pub(super) fn blind(team: &Path) -> Self {
+        let mut watch = Self::start(team);
+        watch.events = Err("for a test".into());
+        watch.armed.clear();
+        watch.changes = Arc::default();
+        watch
+    }
+
     fn pace(&self) -> Duration {
         match (&self.events, self.armed.is_empty()) {
             (Ok(_), false) => SLOW,

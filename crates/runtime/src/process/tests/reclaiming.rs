@@ -56,6 +56,11 @@ fn inhabitant() {
             reclaim(&own, &mark, &Ladder::default()).await,
             Reclaimed::OurOwnTurn
         );
+        let parent = Identity::of(std::os::unix::process::parent_id()).unwrap();
+        assert_eq!(
+            reclaim(&parent, &fresh_mark(), &Ladder::default()).await,
+            Reclaimed::OurOwnTurn
+        );
     });
 }
 

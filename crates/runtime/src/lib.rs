@@ -8,4 +8,5 @@ pub mod clock;
 pub mod desk;
 pub mod overlay;
 pub mod process;
+pub mod run;
 pub mod teamfile;

@@ -7,6 +7,7 @@
 //! | `document`, `patch`, `text`, `mark` | a document: transaction, unknown keys, layout, the reference's claim mark |
 //! | `log` | an append-only log |
 //! | `watch` | what changes, by events of the system and by looking again |
+//! | `programs` | the links that put this program on a member's `PATH` |
 //! | `folder`, `lock` | handles that follow no link; bounded waiting |
 //!
 //! A store holds a path and nothing open, so it may outlive its team and costs nothing to make. Reading creates
@@ -30,6 +31,7 @@ mod lock;
 mod log;
 mod mark;
 mod patch;
+mod programs;
 mod project;
 mod text;
 mod watch;

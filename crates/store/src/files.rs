@@ -171,7 +171,7 @@ impl Delivery {
     }
 
     fn read(&self, file: &str) -> Result<Option<Vec<u8>>, StoreFailure> {
-        match Folder::open(&self.folder)? {
+        match Folder::follow(&self.folder)? {
             Some(folder) => Ok(folder.read(file)?.map(|(text, _)| text)),
             None => Ok(None),
         }

@@ -1,1 +1,49 @@
-//! (see below)
+//! The rules of a pitcrew team, and nothing else.
+//!
+//! A team is a value. A request is a question to that value. What happened is a list of facts. This crate
+//! decides; it never opens a file, reads a clock or draws a random number. Time comes in as a [`Timestamp`],
+//! ids come in as strings, and `#![no_std]` lets the compiler prove it.
+//!
+//! # Glossary: one word per idea
+//!
+//! | word | meaning | home |
+//! |---|---|---|
+//! | team | a named group with one state folder | [`roster::Team`] |
+//! | member | one agent of a team, with a seat, a role and an incarnation | [`roster::Member`] |
+//! | leader | the reserved mailbox name of whoever started the team; not a member | [`name::LEADER`] |
+//! | message | `{id, from, to, body, timestamp}` in the recipient's mailbox | [`mailbox::Message`] |
+//! | receipt | a fact about one message: delivered, dead-lettered, … | [`mailbox::Receipt`] |
+//! | unread index | which messages of a mailbox are open, so that nobody reads all of it again | [`mailbox::Unread`] |
+//! | task | a unit of work with a life cycle and a claim token | [`task::Task`] |
+//! | claim token | the fencing token of a task: proves that the caller is its present owner | [`task::Task::claim_token`] |
+//! | life | how a member is, since when, and whether its process still runs | [`liveness::Life`] |
+//! | role | prompt, tool filter and iteration limit | [`role::Role`] |
+//! | speaker | who a call speaks as, and whether that was proved | [`identity::Speaker`] |
+//! | envelope | how a message is shown to a model | [`envelope`] |
+//! | refusal | an expected "no", with a stable code and the facts behind it | [`Refusal`] |
+//!
+//! Every machine is one file: states, decision functions, tests that name behaviour. A decision either changes
+//! its state completely or refuses and leaves it exactly as it was; the store relies on that.
+#![no_std]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+pub mod collate;
+pub mod envelope;
+pub mod identity;
+pub mod json;
+pub mod liveness;
+pub mod mailbox;
+pub mod name;
+pub mod refusal;
+pub mod role;
+pub mod roster;
+pub mod task;
+pub mod time;
+pub mod visible;
+
+pub use name::{Name, TaskId};
+pub use refusal::Refusal;
+pub use time::Timestamp;

@@ -1,3 +1,10 @@
-//! (see below)
+//! Members, processes and clocks of a pitcrew team, and the [`desk`] that answers requests to it. Useful without any
+//! face.
+//!
+//! A one-shot command and a long-lived process take the same steps: a request comes in, a pure rule of core decides,
+//! the store keeps what was decided.
+
 pub mod clock;
+pub mod desk;
+pub mod overlay;
 pub mod process;

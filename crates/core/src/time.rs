@@ -1,0 +1,137 @@
+//! Instants as values: whole milliseconds since 1970-01-01T00:00:00Z, written as `2026-11-30T16:22:28.904Z`.
+//!
+//! Nothing here reads a clock. Arithmetic saturates, so a hostile number in a file can make an instant absurd
+//! but never a panic.
+
+use alloc::string::{String, ToString};
+use core::fmt;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// The instants that have a written form: years 0 to 9998, well inside what the calendar library takes.
+const RANGE_MS: core::ops::RangeInclusive<i64> = -62_167_219_200_000..=253_370_764_799_999;
+
+/// An instant in milliseconds since the epoch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(i64);
+
+impl Timestamp {
+    /// The instant `ms` milliseconds after the epoch, moved into the range that can be written.
+    #[must_use]
+    pub fn from_millis(ms: i64) -> Self {
+        Self(ms.clamp(*RANGE_MS.start(), *RANGE_MS.end()))
+    }
+
+    /// Milliseconds since the epoch.
+    #[must_use]
+    pub fn as_millis(self) -> i64 {
+        self.0
+    }
+
+    /// This instant moved by `ms` milliseconds.
+    #[must_use]
+    pub fn plus_millis(self, ms: i64) -> Self {
+        Self::from_millis(self.0.saturating_add(ms))
+    }
+
+    /// Milliseconds from `earlier` to this instant; negative if `earlier` is later.
+    #[must_use]
+    pub fn millis_since(self, earlier: Self) -> i64 {
+        self.0.saturating_sub(earlier.0)
+    }
+
+    /// Reads an ISO 8601 instant with a zone. `None` when it is not one.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let at: jiff::Timestamp = text.parse().ok()?;
+        Some(Self::from_millis(at.as_millisecond()))
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match jiff::Timestamp::from_millisecond(self.0) {
+            Ok(at) => write!(f, "{at:.3}"),
+            Err(_) => write!(f, "{}ms", self.0),
+        }
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.to_string())
+    }
+}
+
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text).ok_or_else(|| serde::de::Error::custom("not an ISO 8601 instant"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_instant_is_written_with_milliseconds_and_z() {
+        assert_eq!(
+            Timestamp::from_millis(1_796_055_748_904).to_string(),
+            "2026-11-30T16:22:28.904Z"
+        );
+        assert_eq!(
+            Timestamp::from_millis(0).to_string(),
+            "1970-01-01T00:00:00.000Z"
+        );
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        for ms in [0, 1, -1, 999, 1_796_055_748_904, i64::MAX, i64::MIN] {
+            let at = Timestamp::from_millis(ms);
+            assert_eq!(Timestamp::parse(&at.to_string()), Some(at), "{ms}");
+        }
+    }
+
+    #[test]
+    fn arithmetic_saturates() {
+        let (first, last) = (
+            Timestamp::from_millis(i64::MIN),
+            Timestamp::from_millis(i64::MAX),
+        );
+        assert_eq!(last.plus_millis(i64::MAX), last);
+        assert_eq!(first.plus_millis(i64::MIN), first);
+        assert_eq!(first.plus_millis(i64::MAX), last);
+        assert_eq!(last.millis_since(first), 315_537_984_000_000 - 1);
+        assert_eq!(first.millis_since(last), 1 - 315_537_984_000_000);
+        assert_eq!(
+            (first.to_string(), last.to_string()),
+            (
+                "0000-01-01T00:00:00.000Z".to_string(),
+                "9998-12-31T23:59:59.999Z".to_string()
+            )
+        );
+    }
+
+    #[test]
+    fn other_zones_and_precisions_are_read() {
+        for text in [
+            "1970-01-01T01:00:00.5+01:00",
+            "1970-01-01T00:00:00.500999Z",
+            "1970-01-01 00:00:00.5Z",
+        ] {
+            assert_eq!(
+                Timestamp::parse(text),
+                Some(Timestamp::from_millis(500)),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn text_that_is_no_instant_is_none() {
+        for text in ["", "now", "2026-13-01T00:00:00Z", "2026-11-30"] {
+            assert_eq!(Timestamp::parse(text), None, "{text}");
+        }
+    }
+}

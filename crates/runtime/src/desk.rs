@@ -1,0 +1,185 @@
+//! The desk: every request to one team, answered against its store.
+//!
+//! A face hands in plain values and gets an answer, a [`Refusal`] or a [`Failure`]; it never sees a file. The desk
+//! brings the two things that rules do not have, time and chance, and keeps what the rules decided. It holds no state
+//! of its own, so a desk per command and a desk for a day are the same.
+//!
+//! | file | requests |
+//! |---|---|
+//! | `desk/mail.rs` | send, broadcast, take, acknowledge, give back, redeliver |
+//! | `desk/reading.rs` | list and count what is in a mailbox, in bounded memory |
+//! | `desk/index.rs` | keep the unread index up with its log |
+//! | `desk/board.rs` | list the tasks |
+//! | `desk/planning.rs` | add tasks |
+//! | `desk/work.rs` | claim, transition, release, retry tasks |
+//! | `desk/crew.rs` | found a team, add and remove members, issue tokens |
+//! | `desk/status.rs` | how a team stands, without touching anything |
+//! | `desk/waiting.rs` | whether what somebody waits for has happened |
+//! | `desk/written.rs` | documents as they are written, unknown keys included |
+
+use std::fmt;
+
+use pitcrew_core::identity::{Speaker, identify};
+use pitcrew_core::roster::Team;
+use pitcrew_core::{Name, Refusal, Timestamp};
+use pitcrew_store::{Store, StoreExt, StoreFailure};
+
+use crate::clock::{Clock, Entropy, EntropyError};
+
+mod board;
+mod crew;
+mod index;
+mod mail;
+mod planning;
+mod reading;
+mod status;
+mod waiting;
+mod work;
+mod written;
+
+pub use board::{TaskBoard, UnreadableTask};
+pub use crew::{Blueprint, Founding, Plan};
+pub use index::MailIndex;
+pub use mail::{Broadcast, Sent, Taken};
+pub use planning::TaskPlan;
+pub use reading::{Entry, MailCounts, MailReport, Which};
+pub use status::{HEARTBEAT_FRESH_MS, MemberStatus, TeamStatus};
+pub use waiting::{Happened, Look, Wanted};
+pub use work::Change;
+
+/// Why a request was not done: a refusal is an answer, a failure is nobody's.
+#[derive(Debug, thiserror::Error)]
+pub enum NotDone {
+    /// The expected "no". Nothing was changed.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// Something broke.
+    #[error(transparent)]
+    Failed(#[from] Failure),
+}
+
+/// What broke.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] StoreFailure),
+    /// The system's generator.
+    #[error(transparent)]
+    Entropy(#[from] EntropyError),
+}
+
+impl From<StoreFailure> for NotDone {
+    fn from(failure: StoreFailure) -> Self {
+        Self::Failed(failure.into())
+    }
+}
+
+impl From<EntropyError> for NotDone {
+    fn from(failure: EntropyError) -> Self {
+        Self::Failed(failure.into())
+    }
+}
+
+/// What a caller says and proves about itself.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Credentials {
+    /// The token of its incarnation, if it has one.
+    pub token: Option<String>,
+    /// Who it says it is.
+    pub claimed: Option<String>,
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let token = self.token.as_ref().map(|_| "…");
+        f.debug_struct("Credentials")
+            .field("token", &token)
+            .field("claimed", &self.claimed)
+            .finish()
+    }
+}
+
+/// One team's desk.
+#[derive(Clone, Copy)]
+pub struct Desk<'a> {
+    team: &'a Name,
+    store: &'a dyn Store,
+    clock: &'a dyn Clock,
+    entropy: &'a dyn Entropy,
+}
+
+impl<'a> Desk<'a> {
+    /// The desk of `team`, whose state is in `store`.
+    #[must_use]
+    pub fn new(
+        team: &'a Name,
+        store: &'a dyn Store,
+        clock: &'a dyn Clock,
+        entropy: &'a dyn Entropy,
+    ) -> Self {
+        Self {
+            team,
+            store,
+            clock,
+            entropy,
+        }
+    }
+
+    /// The team's id.
+    #[must_use]
+    pub fn team_id(&self) -> &'a Name {
+        self.team
+    }
+
+    /// The store behind the desk.
+    #[must_use]
+    pub fn store(&self) -> &'a dyn Store {
+        self.store
+    }
+
+    /// The present instant.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        Timestamp::from_millis(self.clock.now())
+    }
+
+    /// A fresh id.
+    ///
+    /// # Errors
+    /// When the system has no random bytes.
+    pub fn fresh_id(&self) -> Result<String, NotDone> {
+        Ok(self.entropy.id()?)
+    }
+
+    /// The team as it is now.
+    ///
+    /// # Errors
+    /// `team_not_found`, without the names of others: the project knows those.
+    pub fn roster(&self) -> Result<Team, NotDone> {
+        self.store
+            .view::<Team>(&())?
+            .ok_or_else(|| self.unknown().into())
+    }
+
+    /// Who a caller speaks as in this team.
+    ///
+    /// # Errors
+    /// As [`identify`] says.
+    pub fn speaker(&self, team: &Team, who: &Credentials) -> Result<Speaker, NotDone> {
+        Ok(identify(
+            team,
+            who.token.as_deref(),
+            who.claimed.as_deref(),
+        )?)
+    }
+
+    fn random_u32(&self) -> Result<u32, NotDone> {
+        let mut bytes = [0; 4];
+        self.entropy.fill(&mut bytes)?;
+        Ok(u32::from_le_bytes(bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests;

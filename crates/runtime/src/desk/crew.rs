@@ -1,0 +1,176 @@
+//! Founding a team and changing who is in it.
+
+use pitcrew_core::identity::hash_token;
+use pitcrew_core::roster::{Member, Recruit, Settings, Team};
+use pitcrew_core::task::Task;
+use pitcrew_core::{Refusal, TaskId};
+use pitcrew_store::StoreExt;
+use pitcrew_store::documents::Shutdown;
+
+use super::board::TaskBoard;
+use super::planning::TaskPlan;
+use super::{Desk, NotDone};
+
+/// What a new team is made of.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Founding {
+    /// What the team is for.
+    pub goal: String,
+    /// The role of members that have no other.
+    pub role: String,
+    /// The name for people.
+    pub team_name: Option<String>,
+    /// The project that the team works on.
+    pub cwd: String,
+    /// Limits and manners.
+    pub settings: Option<Settings>,
+}
+
+/// A team with its members and tasks.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Plan {
+    /// The team.
+    pub founding: Founding,
+    /// Its members, in order.
+    pub members: Vec<Recruit>,
+    /// Its tasks.
+    pub tasks: Vec<TaskPlan>,
+}
+
+/// A plan that every rule has agreed to, ready to be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Blueprint {
+    /// The team with its members.
+    pub team: Team,
+    tasks: Vec<(TaskId, Task)>,
+}
+
+impl Desk<'_> {
+    /// Decides what `plan` becomes, without writing anything.
+    ///
+    /// # Errors
+    /// `member_exists`, `invalid_name`, and as [`Desk::add_tasks`] says.
+    pub fn draw_up(&self, plan: &Plan) -> Result<Blueprint, NotDone> {
+        let founding = &plan.founding;
+        let mut team = Team::new(
+            self.team,
+            &founding.goal,
+            &founding.role,
+            &founding.cwd,
+            self.now(),
+        );
+        team.team_name.clone_from(&founding.team_name);
+        team.settings.clone_from(&founding.settings);
+        for member in &plan.members {
+            team.add(member.clone())?;
+        }
+        let tasks = self.lay_out(&team, &TaskBoard::default(), &plan.tasks)?;
+        Ok(Blueprint { team, tasks })
+    }
+
+    /// Writes the tasks of a team whose document was just made. Answers their ids in the order of the plan.
+    ///
+    /// # Errors
+    /// `task_exists` when somebody added a task of that id in between.
+    pub fn move_in(&self, blueprint: &Blueprint) -> Result<Vec<TaskId>, NotDone> {
+        self.write_tasks(blueprint.tasks.clone())
+    }
+
+    /// Founds the team in a store that is its own already: whole, or not at all when a member or a task cannot be. The
+    /// team document is written in one step and before the tasks, so of several founders at once one wins. Where a
+    /// project makes the team's place and its document in one step, [`Desk::draw_up`] and [`Desk::move_in`] stand
+    /// around that step instead.
+    ///
+    /// # Errors
+    /// `team_exists`, and as [`Desk::draw_up`] says.
+    pub fn found(&self, plan: &Plan) -> Result<Team, NotDone> {
+        let blueprint = self.draw_up(plan)?;
+        let team = &blueprint.team;
+        self.store
+            .update::<Team, (), Refusal>(&(), |slot| match slot {
+                Some(there) => Err(Refusal::TeamExists {
+                    team: there.name.clone(),
+                }),
+                None => {
+                    *slot = Some(team.clone());
+                    Ok(())
+                }
+            })??;
+        self.move_in(&blueprint)?;
+        Ok(blueprint.team)
+    }
+
+    /// Adds a member.
+    ///
+    /// # Errors
+    /// As [`Team::add`] says.
+    pub fn add_member(&self, recruit: &Recruit) -> Result<Team, NotDone> {
+        self.change_roster(|team| team.add(recruit.clone()).map(|()| team.clone()))
+    }
+
+    /// Removes a member; its mailbox stays readable and takes no more mail.
+    ///
+    /// # Errors
+    /// As [`Team::remove`] says.
+    pub fn remove_member(&self, name: &str) -> Result<Member, NotDone> {
+        let now = self.now();
+        self.change_roster(|team| team.remove(name, now))
+    }
+
+    /// Starts a new incarnation of a member and answers its token with the incarnation. The token is not kept
+    /// anywhere, only its hash.
+    ///
+    /// # Errors
+    /// `unknown_member`.
+    pub fn issue_token(&self, name: &str) -> Result<(String, u32), NotDone> {
+        let mut bytes = [0; 32];
+        self.entropy.fill(&mut bytes)?;
+        let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let hash = hash_token(&token);
+        let incarnation = self.change_roster(|team| team.incarnate(name, hash.clone()))?;
+        Ok((token, incarnation))
+    }
+
+    fn change_roster<A>(
+        &self,
+        mut step: impl FnMut(&mut Team) -> Result<A, Refusal>,
+    ) -> Result<A, NotDone> {
+        let changed = self
+            .store
+            .update::<Team, A, Refusal>(&(), |slot| match slot {
+                Some(team) => step(team),
+                None => Err(Refusal::TeamNotFound {
+                    given: self.team.to_string(),
+                    valid: Vec::new(),
+                    nearest: None,
+                }),
+            })?;
+        Ok(changed?)
+    }
+
+    /// When the team was shut down, if it was.
+    ///
+    /// # Errors
+    /// When that cannot be read.
+    pub fn shut_down_at(&self) -> Result<Option<String>, NotDone> {
+        Ok(self
+            .store
+            .view::<Shutdown>(&())?
+            .map(|shutdown| shutdown.shutdown_at))
+    }
+
+    /// Marks the team as shut down. Its files stay readable.
+    ///
+    /// # Errors
+    /// When that cannot be kept.
+    pub fn mark_shut_down(&self) -> Result<(), NotDone> {
+        let shutdown = Shutdown {
+            shutdown_at: self.now().to_string(),
+        };
+        self.store.update::<Shutdown, (), Refusal>(&(), |slot| {
+            *slot = Some(shutdown.clone());
+            Ok(())
+        })??;
+        Ok(())
+    }
+}

@@ -1,0 +1,218 @@
+//! Keeping the unread index up with its log.
+//!
+//! The index is a cache beside the log. Reading commands use it and never write it; commands that write anyway bring
+//! it up to the end of the log, so that whoever lists next reads only what is new. When it does not fit its log (cut,
+//! replaced, written by another machine) it is dropped and the log is read again, and the report says so.
+
+use std::collections::VecDeque;
+
+use pitcrew_core::Name;
+use pitcrew_core::mailbox::{Damage, Head, Unread, read_head};
+use pitcrew_store::{Cursor, Document, Log, Page, PageLine, Place, Store, StoreExt, StoreFailure};
+use serde::{Deserialize, Serialize};
+
+use super::{Desk, NotDone};
+
+/// How much of a log is read at once, in bytes.
+pub(super) const PAGE: usize = 128 * 1024;
+
+/// A sender whose message carries the log over a multiple of this brings the index up, so that what is not indexed
+/// stays bounded without every send looking at the index.
+const STRIDE: u64 = 256 * 1024;
+
+/// How many places of damage are remembered; beyond that they are only counted.
+const DAMAGE_KEPT: usize = 16;
+
+/// The unread index of one mailbox with the damage met on the way.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct MailIndex {
+    /// What is open.
+    pub unread: Unread,
+    /// The first places that hold no record.
+    #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
+    pub damage: VecDeque<Damage>,
+    /// How many there are.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub damaged: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+impl Document for MailIndex {
+    type Id = Name;
+
+    fn place(owner: &Name) -> Place {
+        Place::Unread(owner.clone())
+    }
+}
+
+impl MailIndex {
+    /// Takes in one line; answers whether there was room for it.
+    fn absorb(&mut self, line: PageLine<'_>) -> bool {
+        if line.at < self.unread.scanned() {
+            return true;
+        }
+        match read_head(line.bytes) {
+            Ok(head) => self
+                .unread
+                .absorb(line.at, line.end, line.bytes, Some(head)),
+            Err(why) => {
+                self.damaged += 1;
+                if self.damage.len() < DAMAGE_KEPT {
+                    self.damage.push_back(Damage {
+                        at: line.at,
+                        len: line.end - line.at,
+                        why,
+                    });
+                }
+                self.unread.absorb(line.at, line.end, line.bytes, None)
+            }
+        }
+    }
+
+    fn lost(&mut self, why: String) {
+        *self = Self::default();
+        self.damaged = 1;
+        self.damage.push_back(Damage { at: 0, len: 0, why });
+    }
+}
+
+/// Every line of `log` from `from` on, until `each` says stop or the log ends. Answers the last page's tail: how many
+/// bytes of a line without its end there are.
+pub(super) fn each_line(
+    store: &dyn Store,
+    log: &Log,
+    from: Cursor,
+    mut each: impl FnMut(PageLine<'_>) -> std::ops::ControlFlow<()>,
+) -> Result<u64, StoreFailure> {
+    let mut cursor = from;
+    loop {
+        let page: Page = store.read(log, cursor, PAGE)?;
+        for line in page.lines() {
+            if each(line).is_break() {
+                return Ok(0);
+            }
+        }
+        if page.at_end || page.next == cursor {
+            return Ok(page.partial);
+        }
+        cursor = page.next;
+    }
+}
+
+impl Desk<'_> {
+    /// The index of `owner`'s mailbox as it was kept, if it still fits the log.
+    pub(super) fn kept_index(&self, owner: &Name) -> Result<MailIndex, NotDone> {
+        // An index that cannot be read is no loss: the log says everything again.
+        let kept = match self.store.view::<MailIndex>(owner) {
+            Ok(kept) => kept.unwrap_or_default(),
+            Err(StoreFailure::CorruptDocument { .. }) => MailIndex::default(),
+            Err(failure) => return Err(failure.into()),
+        };
+        self.fitted(owner, kept)
+    }
+
+    /// `index` if it fits the log of `owner`, else one that knows only that the log was cut or replaced.
+    fn fitted(&self, owner: &Name, mut index: MailIndex) -> Result<MailIndex, NotDone> {
+        let Some(mark) = index.unread.mark().cloned() else {
+            return Ok(index);
+        };
+        let log = Log::Mailbox(owner.clone());
+        let (scanned, page) = (index.unread.scanned(), self.store.read(&log, mark.at, 1));
+        match page {
+            Ok(page) => {
+                let fits = |line: PageLine<'_>| {
+                    line.at == mark.at && line.end == scanned && index.unread.recognizes(line.bytes)
+                };
+                if !page.lines().next().is_some_and(fits) {
+                    index.lost(format!(
+                        "the mailbox was replaced: it was read up to byte {scanned}"
+                    ));
+                }
+            }
+            Err(StoreFailure::LogTruncated { len, .. }) => {
+                index.lost(format!(
+                    "the mailbox was cut to {len} bytes: it was read up to byte {scanned}"
+                ));
+            }
+            Err(failure) => return Err(failure.into()),
+        }
+        Ok(index)
+    }
+
+    /// Reads on from where `index` stands until the log ends or the index is full of messages that are open to the
+    /// end of the log. Answers the bytes of a line without its end, when the end was reached.
+    pub(super) fn catch_up(
+        &self,
+        owner: &Name,
+        index: &mut MailIndex,
+    ) -> Result<Option<u64>, NotDone> {
+        let log = Log::Mailbox(owner.clone());
+        loop {
+            let mut full = false;
+            let partial = each_line(self.store, &log, index.unread.scanned(), |line| {
+                full = !index.absorb(line);
+                if full {
+                    std::ops::ControlFlow::Break(())
+                } else {
+                    std::ops::ControlFlow::Continue(())
+                }
+            })?;
+            if !full {
+                return Ok(Some(partial));
+            }
+            self.settle_rest(&log, index)?;
+            if index.unread.is_full() {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Closes what later lines of the log say is closed.
+    fn settle_rest(&self, log: &Log, index: &mut MailIndex) -> Result<(), NotDone> {
+        each_line(self.store, log, index.unread.scanned(), |line| {
+            match read_head(line.bytes) {
+                Ok(Head::Message { .. } | Head::Other) | Err(_) => {}
+                Ok(head) => index.unread.settle(head),
+            }
+            std::ops::ControlFlow::Continue(())
+        })?;
+        Ok(())
+    }
+
+    /// Runs `rule` on the index of `owner`, brought up to the log first, and keeps the result.
+    pub(super) fn with_index<A>(
+        &self,
+        owner: &Name,
+        mut rule: impl FnMut(&mut MailIndex) -> Result<A, NotDone>,
+    ) -> Result<A, NotDone> {
+        let on_index = |slot: &mut Option<MailIndex>| {
+            // A rule that refuses must leave what it was given, so it works on a copy.
+            let mut index = self.fitted(owner, slot.clone().unwrap_or_default())?;
+            self.catch_up(owner, &mut index)?;
+            let answer = rule(&mut index)?;
+            *slot = Some(index);
+            Ok(answer)
+        };
+        match self.store.update::<MailIndex, A, NotDone>(owner, on_index) {
+            Ok(answer) => answer,
+            Err(failure) => Err(failure.into()),
+        }
+    }
+
+    /// Brings the index up after a write. The write is durable whatever comes of this: an index that stays behind
+    /// costs the next reader time and nothing else, so a failure here is not the writer's failure.
+    pub(super) fn refresh_index(&self, owner: &Name) {
+        let _ = self.with_index(owner, |_| Ok(()));
+    }
+
+    /// As [`Desk::refresh_index`], for senders: only when the message at `at` ends the present stride.
+    pub(super) fn refresh_index_now_and_then(&self, owner: &Name, at: Cursor, len: u64) {
+        if at / STRIDE != (at + len) / STRIDE {
+            self.refresh_index(owner);
+        }
+    }
+}

@@ -1,0 +1,334 @@
+//! Sending, taking and acknowledging mail.
+//!
+//! What is answered is durable: a message is in its recipient's log before its id is given out, and an acknowledgement
+//! before it counts. Taking a message leases it to one reader; only acknowledging closes it. A message that was taken
+//! as often as the team allows and never acknowledged goes to the dead letters, and its sender is told first.
+
+use pitcrew_core::identity::Speaker;
+use pitcrew_core::mailbox::{
+    self, Draft, Fact, Intent, Line, Message, MessageKey, Receipt, compose, compose_broadcast,
+    read_record,
+};
+use pitcrew_core::refusal::NameKind;
+use pitcrew_core::roster::Team;
+use pitcrew_core::{Name, Refusal};
+use pitcrew_store::documents::Offset;
+use pitcrew_store::{Log, StoreExt};
+use serde::Serialize;
+
+use super::index::each_line;
+use super::{Credentials, Desk, NotDone};
+
+/// A message that stands in its recipient's mailbox.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sent {
+    /// Its id.
+    pub id: String,
+    /// Whose mailbox.
+    pub to: Name,
+    /// Whether it stood there before, under the same idempotency key.
+    pub again: bool,
+}
+
+/// What came of a broadcast, recipient by recipient.
+#[derive(Debug)]
+pub struct Broadcast {
+    /// Each recipient with its message, or with why it has none.
+    pub outcomes: Vec<(Name, Result<Sent, NotDone>)>,
+}
+
+/// A message that a reader holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Taken {
+    /// The message.
+    pub message: Message,
+    /// Which delivery this is, from 1.
+    pub attempt: u32,
+}
+
+fn line_of(record: &impl Serialize) -> Result<Vec<u8>, NotDone> {
+    // Records are made of text and numbers, which JSON always takes.
+    serde_json::to_vec(record)
+        .map_err(|refused| Refusal::input("body", &refused.to_string()).into())
+}
+
+impl Desk<'_> {
+    /// Sends a message.
+    ///
+    /// # Errors
+    /// As [`Desk::speaker`] and [`compose`] say; a failure means that nothing was sent.
+    pub fn send(&self, who: &Credentials, to: &str, draft: &Draft) -> Result<Sent, NotDone> {
+        let team = self.roster()?;
+        let speaker = self.speaker(&team, who)?;
+        self.send_as(&team, &speaker, to, draft)
+    }
+
+    /// Sends a message of a speaker that is known already.
+    ///
+    /// # Errors
+    /// As [`compose`] says; a failure means that nothing was sent.
+    pub fn send_as(
+        &self,
+        team: &Team,
+        speaker: &Speaker,
+        to: &str,
+        draft: &Draft,
+    ) -> Result<Sent, NotDone> {
+        let message = compose(team, speaker, to, draft, self.fresh_id()?, self.now())?;
+        self.post(&message)
+    }
+
+    /// Sends a message to every member but the sender, and to the leader. One mailbox that cannot be written keeps
+    /// no other from its message.
+    ///
+    /// # Errors
+    /// As [`Desk::speaker`] and [`compose_broadcast`] say; then nothing was sent.
+    pub fn broadcast(&self, who: &Credentials, draft: &Draft) -> Result<Broadcast, NotDone> {
+        let team = self.roster()?;
+        let speaker = self.speaker(&team, who)?;
+        let mut ids = Vec::new();
+        for _ in 0..=team.workers.len() {
+            ids.push(self.fresh_id()?);
+        }
+        let next_id = || ids.pop().unwrap_or_default();
+        let messages = compose_broadcast(&team, &speaker, draft, next_id, self.now())?;
+        let mut outcomes = Vec::with_capacity(messages.len());
+        for message in &messages {
+            outcomes.push((
+                Name::new(NameKind::Recipient, &message.to)?,
+                self.post(message),
+            ));
+        }
+        Ok(Broadcast { outcomes })
+    }
+
+    fn post(&self, message: &Message) -> Result<Sent, NotDone> {
+        let to = Name::new(NameKind::Recipient, &message.to)?;
+        match &message.idempotency_key {
+            None => self.append(&to, message),
+            // The transaction on the index is what keeps two senders of one key apart. If it runs again, the search
+            // finds what the first run appended.
+            Some(key) => self.with_index(&to, |_| {
+                match self.sent_before(&to, &message.from, key)? {
+                    Some(id) => Ok(Sent {
+                        id,
+                        to: to.clone(),
+                        again: true,
+                    }),
+                    None => self.append(&to, message),
+                }
+            }),
+        }
+    }
+
+    fn append(&self, to: &Name, message: &Message) -> Result<Sent, NotDone> {
+        let line = line_of(message)?;
+        let at = self.store.append(&Log::Mailbox(to.clone()), &[&line])?;
+        if message.idempotency_key.is_none() {
+            self.refresh_index_now_and_then(to, at, line.len() as u64 + 1);
+        }
+        Ok(Sent {
+            id: message.id.clone(),
+            to: to.clone(),
+            again: false,
+        })
+    }
+
+    /// The id of the message that `from` sent to `to` under `key`, if there is one.
+    fn sent_before(&self, to: &Name, from: &str, key: &str) -> Result<Option<String>, NotDone> {
+        let written = line_of(&key)?;
+        let finder = memchr::memmem::Finder::new(&written);
+        let mut found = None;
+        each_line(self.store, &Log::Mailbox(to.clone()), 0, |line| {
+            // The key as text stands in its line; reading the line settles whether it stands there as the key.
+            if finder.find(line.bytes).is_some()
+                && let Ok(Line::Message(message, _)) = read_record(line.bytes)
+                && message.from == from
+                && message.idempotency_key.as_deref() == Some(key)
+            {
+                found = Some(message.id);
+                return std::ops::ControlFlow::Break(());
+            }
+            std::ops::ControlFlow::Continue(())
+        })?;
+        Ok(found)
+    }
+
+    /// Gives the oldest message that no reader holds to `reader`, which holds it for `lease_ms`. A message whose
+    /// deliveries are used up goes to the dead letters instead.
+    ///
+    /// # Errors
+    /// When the mailbox cannot be read or the hold cannot be kept; then nobody holds the message.
+    pub fn take(
+        &self,
+        owner: &Name,
+        reader: &str,
+        lease_ms: i64,
+    ) -> Result<Option<Taken>, NotDone> {
+        let team = self.roster()?;
+        loop {
+            let now = self.now();
+            let until = now.plus_millis(lease_ms.max(0));
+            let (open, exhausted) = self.with_index(owner, |index| {
+                let exhausted: Vec<_> = index
+                    .unread
+                    .exhausted(team.max_attempts(), now)
+                    .cloned()
+                    .collect();
+                let open = if exhausted.is_empty() {
+                    index.unread.lease(reader, now, until)
+                } else {
+                    None
+                };
+                Ok((open, exhausted))
+            })?;
+            for given_up in &exhausted {
+                self.bury(&team, owner, given_up.at, given_up.attempts)?;
+            }
+            match open {
+                Some(open) => {
+                    let Some(message) = self.message_at(owner, open.at)? else {
+                        continue;
+                    };
+                    return Ok(Some(Taken {
+                        message,
+                        attempt: open.attempts,
+                    }));
+                }
+                None if exhausted.is_empty() => return Ok(None),
+                None => self.refresh_index(owner),
+            }
+        }
+    }
+
+    fn message_at(&self, owner: &Name, at: u64) -> Result<Option<Message>, NotDone> {
+        let page = self.store.read(&Log::Mailbox(owner.clone()), at, 1)?;
+        let line = page.lines().next().filter(|line| line.at == at);
+        Ok(match line.map(|line| read_record(line.bytes)) {
+            Some(Ok(Line::Message(message, _))) => Some(message),
+            _ => None,
+        })
+    }
+
+    /// Tells the sender, then gives the message up. A crash in between tells the sender once more under the same key.
+    fn bury(&self, team: &Team, owner: &Name, at: u64, attempts: u32) -> Result<(), NotDone> {
+        let Some(message) = self.message_at(owner, at)? else {
+            return Ok(());
+        };
+        let notice = Draft {
+            body: format!(
+                "Your message {} to {owner} was delivered {attempts} times and never acknowledged. It is on the \
+                 dead-letter list of {owner} now and can be put back from there.",
+                message.id
+            ),
+            intent: Some(Intent::Inform),
+            reply_to: Some(message.id.clone()),
+            idempotency_key: Some(format!("dead-letter:{}:{}", message.id, message.redelivery)),
+        };
+        let speaker = Speaker {
+            name: owner.clone(),
+            verified: false,
+        };
+        match self.send_as(team, &speaker, &message.from, &notice) {
+            // A sender that has left cannot be told.
+            Ok(_) | Err(NotDone::Refused(_)) => {}
+            Err(failure) => return Err(failure),
+        }
+        let detail = format!("delivered {attempts} times and never acknowledged");
+        let fact = Receipt::noted(&message.id, Fact::DeadLettered, self.now(), Some(detail));
+        self.store
+            .append(&Log::Mailbox(owner.clone()), &[&line_of(&fact)?])?;
+        Ok(())
+    }
+
+    /// Acknowledges messages of `owner`: all of them or, when one does not exist, none. Acknowledging again is fine.
+    ///
+    /// # Errors
+    /// `message_not_found` for the first id that the mailbox does not hold.
+    pub fn acknowledge(&self, owner: &Name, ids: &[&str]) -> Result<(), NotDone> {
+        let mut index = self.kept_index(owner)?;
+        self.catch_up(owner, &mut index)?;
+        let mut receipts = Vec::with_capacity(ids.len());
+        for id in ids {
+            if !index.unread.holds(MessageKey::of(id)) {
+                let found =
+                    self.find_message(owner, id)?
+                        .ok_or_else(|| Refusal::MessageNotFound {
+                            id: (*id).to_string(),
+                            mailbox: owner.to_string(),
+                        })?;
+                if found.delivered_at.is_some() {
+                    continue;
+                }
+            }
+            receipts.push(line_of(&Receipt::delivered(id, self.now()))?);
+        }
+        if !receipts.is_empty() {
+            let lines: Vec<&[u8]> = receipts.iter().map(Vec::as_slice).collect();
+            self.store.append(&Log::Mailbox(owner.clone()), &lines)?;
+            self.refresh_index(owner);
+            self.move_offset(owner);
+        }
+        Ok(())
+    }
+
+    /// Moves the reference's read cursor to where everything before is used. It never moves back, and nothing of ours
+    /// reads it as the truth, so a failure to move it is nobody's failure.
+    fn move_offset(&self, owner: &Name) {
+        let Ok(index) = self.kept_index(owner) else {
+            return;
+        };
+        let used = index
+            .unread
+            .open()
+            .next()
+            .map_or(index.unread.scanned(), |open| open.at);
+        let _ = self.store.update::<Offset, (), Refusal>(owner, |slot| {
+            let before = slot.take().unwrap_or_default().bytes_read;
+            *slot = Some(Offset {
+                bytes_read: used.max(before),
+            });
+            Ok(())
+        });
+    }
+
+    /// Ends a reader's hold on a message without acknowledging it: the next reader gets it at once.
+    ///
+    /// # Errors
+    /// `message_not_found` when no open message of `owner` has that id.
+    pub fn give_back(&self, owner: &Name, id: &str) -> Result<(), NotDone> {
+        let key = MessageKey::of(id);
+        self.with_index(owner, |index| {
+            if index.unread.give_back(key) {
+                return Ok(());
+            }
+            Err(Refusal::MessageNotFound {
+                id: id.to_string(),
+                mailbox: owner.to_string(),
+            }
+            .into())
+        })
+    }
+
+    /// Puts a message from the dead letters back, to be delivered again as often as the team allows.
+    ///
+    /// # Errors
+    /// `message_not_found`, or `not_dead_lettered` when it was not given up.
+    pub fn redeliver(&self, owner: &Name, id: &str) -> Result<(), NotDone> {
+        self.with_index(owner, |_| {
+            let not_found = || Refusal::MessageNotFound {
+                id: id.to_string(),
+                mailbox: owner.to_string(),
+            };
+            let entry = self.find_message(owner, id)?.ok_or_else(not_found)?;
+            if !entry.dead {
+                return Err(Refusal::NotDeadLettered { id: id.to_string() }.into());
+            }
+            let line = line_of(&mailbox::redelivered(&entry.message))?;
+            self.store.append(&Log::Mailbox(owner.clone()), &[&line])?;
+            Ok(())
+        })?;
+        self.refresh_index(owner);
+        Ok(())
+    }
+}

@@ -1,0 +1,313 @@
+//! Claiming and moving tasks.
+//!
+//! A claim reads the tasks that it waits for inside the transaction on its own task, so what it decides on is current.
+//! What follows a decision (the outbox line, the heartbeat, the word to the leader about blocked dependants) comes
+//! after it is durable, and carries an idempotency key where it must not come twice.
+
+use pitcrew_core::mailbox::{Draft, Intent};
+use pitcrew_core::roster::Team;
+use pitcrew_core::task::{Claimant, Readiness, Status, Task, claim_token, dependants, readiness};
+use pitcrew_core::{Name, Refusal, TaskId};
+use pitcrew_store::documents::Heartbeat;
+use pitcrew_store::{Log, StoreExt, StoreFailure};
+use serde::Serialize;
+
+use super::{Credentials, Desk, NotDone};
+
+/// A change of a task's status, as a caller words it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Change<'a> {
+    /// The status that the caller believes it has.
+    pub from: &'a str,
+    /// The status that it is to have.
+    pub to: &'a str,
+    /// The claim token.
+    pub token: &'a str,
+    /// What came of it.
+    pub result: Option<&'a str>,
+}
+
+/// A line of a member's outbox, in the reference's form.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct OutboxLine<'a> {
+    r#type: &'static str,
+    task_id: &'a str,
+    status: Status,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<&'a str>,
+    timestamp: String,
+}
+
+impl Desk<'_> {
+    /// One task.
+    ///
+    /// # Errors
+    /// `task_not_found`.
+    pub fn task(&self, id: &TaskId) -> Result<Task, NotDone> {
+        self.store
+            .view::<Task>(id)?
+            .ok_or_else(|| not_found(id).into())
+    }
+
+    /// Gives a task to a member. `lease_ms` bounds how long the claim is safe from being taken over.
+    ///
+    /// # Errors
+    /// As [`Desk::speaker`] and [`Task::claim`] say, and `task_not_found`.
+    pub fn claim(
+        &self,
+        who: &Credentials,
+        id: &TaskId,
+        lease_ms: Option<i64>,
+    ) -> Result<Task, NotDone> {
+        let team = self.roster()?;
+        let name = self.worker(&team, who)?;
+        self.claim_as(&team, &name, id, lease_ms)
+    }
+
+    /// As [`Desk::claim`], for a member that is known already.
+    ///
+    /// # Errors
+    /// As [`Task::claim`] says, and `task_not_found`.
+    pub fn claim_as(
+        &self,
+        team: &Team,
+        name: &Name,
+        id: &TaskId,
+        lease_ms: Option<i64>,
+    ) -> Result<Task, NotDone> {
+        let token = claim_token(name, self.now(), self.random_u32()?);
+        let task = self.store.update::<Task, Task, NotDone>(id, |slot| {
+            let task = slot.as_mut().ok_or_else(|| not_found(id))?;
+            let holding = match team.claim_limit() {
+                Some(_) => self.holding(name)?,
+                None => 0,
+            };
+            let ready = self.readiness_of(task)?;
+            let claimant = Claimant {
+                name,
+                token: token.clone(),
+                lease_ms,
+                holding,
+                limit: team.claim_limit(),
+            };
+            task.claim(&claimant, &ready, self.now())?;
+            Ok(task.clone())
+        })??;
+        self.beat(name, 1, true)?;
+        Ok(task)
+    }
+
+    /// Gives the first task that a member may have to it, as [`TaskBoard::is_free_for`] says.
+    ///
+    /// # Errors
+    /// As [`Desk::claim`]. `None` when there is no such task now.
+    pub fn claim_next(
+        &self,
+        who: &Credentials,
+        lease_ms: Option<i64>,
+    ) -> Result<Option<Task>, NotDone> {
+        let team = self.roster()?;
+        let name = self.worker(&team, who)?;
+        let board = self.tasks()?;
+        for task in board.by_age() {
+            if !board.is_free_for(task, &name, self.now()) {
+                continue;
+            }
+            match self.claim_as(&team, &name, &TaskId::new(&task.id)?, lease_ms) {
+                Ok(task) => return Ok(Some(task)),
+                // Somebody was faster; the next one may still be free.
+                Err(NotDone::Refused(
+                    Refusal::NotPending { .. } | Refusal::TaskNotFound { .. },
+                )) => {}
+                Err(not_done) => return Err(not_done),
+            }
+        }
+        Ok(None)
+    }
+
+    fn worker(&self, team: &Team, who: &Credentials) -> Result<Name, NotDone> {
+        if who.token.is_none()
+            && let Some(claimed) = &who.claimed
+        {
+            team.worker(claimed)?;
+        }
+        Ok(self.speaker(team, who)?.name)
+    }
+
+    fn holding(&self, name: &Name) -> Result<u32, NotDone> {
+        let mine = |task: &&Task| {
+            task.status == Status::InProgress && task.owner.as_deref() == Some(name.as_str())
+        };
+        Ok(u32::try_from(self.tasks()?.tasks.iter().filter(mine).count()).unwrap_or(u32::MAX))
+    }
+
+    fn readiness_of(&self, task: &Task) -> Result<Readiness, NotDone> {
+        let mut failure = None;
+        let ready = readiness(task, |id| {
+            match TaskId::new(id).map(|id| self.store.view::<Task>(&id)) {
+                Ok(Ok(Some(other))) => Some(other.status),
+                Ok(Ok(None)) | Ok(Err(StoreFailure::CorruptDocument { .. })) | Err(_) => None,
+                Ok(Err(other)) => {
+                    failure = Some(other);
+                    None
+                }
+            }
+        });
+        match failure {
+            Some(failure) => Err(failure.into()),
+            None => Ok(ready),
+        }
+    }
+
+    /// Changes a task's status as a caller words it: progress, an end, a release or a retry.
+    ///
+    /// # Errors
+    /// `invalid_status` for a step that does not exist, and as the steps of [`Task`] say.
+    pub fn transition(
+        &self,
+        id: &TaskId,
+        worker: Option<&Name>,
+        change: Change<'_>,
+    ) -> Result<Task, NotDone> {
+        let unknown = || Refusal::InvalidStatus {
+            from: change.from.to_string(),
+            to: change.to.to_string(),
+        };
+        let from = Status::parse(change.from).ok_or_else(unknown)?;
+        let to = Status::parse(change.to).ok_or_else(unknown)?;
+        let result = change.result.map(str::to_string);
+        let now = self.now();
+        let task = self.change(id, |task| match (from, to) {
+            (Status::InProgress, Status::InProgress) => {
+                task.progress(change.token, result.clone(), now)
+            }
+            (Status::InProgress, Status::Completed | Status::Failed) => {
+                task.finish(change.token, to, result.clone(), now)
+            }
+            (Status::InProgress, Status::Pending) => task.release(change.token),
+            (Status::Failed, Status::Pending) => task.retry(Some(change.token)),
+            _ if task.status == Status::Completed => Err(Refusal::AlreadyTerminal {
+                id: task.id.clone(),
+                status: task.status,
+                expected: Status::InProgress,
+            }),
+            _ => Err(unknown()),
+        })?;
+        if let Some(worker) = worker {
+            self.report(worker, &task, change.result)?;
+        }
+        if to == Status::Failed {
+            self.announce_blocked(&task)?;
+        }
+        Ok(task)
+    }
+
+    /// Takes a task back from its owner on the leader's word or because the owner was observed gone. `token` is the
+    /// claim that was looked at.
+    ///
+    /// # Errors
+    /// As [`Task::take_back`] says.
+    pub fn take_back(&self, id: &TaskId, token: Option<&str>) -> Result<Task, NotDone> {
+        self.change(id, |task| task.take_back(token))
+    }
+
+    /// Puts a failed task back on the leader's word.
+    ///
+    /// # Errors
+    /// As [`Task::retry`] says.
+    pub fn retry(&self, id: &TaskId) -> Result<Task, NotDone> {
+        self.change(id, |task| task.retry(None))
+    }
+
+    fn change(
+        &self,
+        id: &TaskId,
+        mut step: impl FnMut(&mut Task) -> Result<(), Refusal>,
+    ) -> Result<Task, NotDone> {
+        let changed = self.store.update::<Task, Task, Refusal>(id, |slot| {
+            let task = slot.as_mut().ok_or_else(|| not_found(id))?;
+            step(task)?;
+            Ok(task.clone())
+        })?;
+        Ok(changed?)
+    }
+
+    fn report(&self, worker: &Name, task: &Task, result: Option<&str>) -> Result<(), NotDone> {
+        let kind = match task.status {
+            Status::Completed => "task_complete",
+            Status::Failed => "task_failed",
+            Status::InProgress | Status::Pending => "progress",
+        };
+        let timestamp = self.now().to_string();
+        let line = OutboxLine {
+            r#type: kind,
+            task_id: &task.id,
+            status: task.status,
+            result,
+            timestamp,
+        };
+        let line = serde_json::to_vec(&line)
+            .map_err(|refused| Refusal::input("result", &refused.to_string()))?;
+        self.store.append(&Log::Outbox(worker.clone()), &[&line])?;
+        self.beat(worker, 2, task.status == Status::InProgress)
+    }
+
+    fn beat(&self, worker: &Name, turn_count: u64, alive: bool) -> Result<(), NotDone> {
+        let heartbeat = Heartbeat {
+            pid: std::process::id(),
+            worker_name: worker.to_string(),
+            team_name: self.team.to_string(),
+            last_poll_at: self.now().to_string(),
+            turn_count,
+            alive,
+        };
+        self.store
+            .update::<Heartbeat, (), Refusal>(worker, |slot| {
+                *slot = Some(heartbeat.clone());
+                Ok(())
+            })??;
+        Ok(())
+    }
+
+    /// Tells the leader once that a failure blocks others.
+    fn announce_blocked(&self, failed: &Task) -> Result<(), NotDone> {
+        let board = self.tasks()?;
+        let waiting: Vec<&str> = dependants(&board.tasks, &failed.id)
+            .into_iter()
+            .filter(|task| task.status == Status::Pending)
+            .map(|task| task.id.as_str())
+            .collect();
+        if waiting.is_empty() {
+            return Ok(());
+        }
+        let team = self.roster()?;
+        let owner = failed
+            .owner
+            .as_deref()
+            .and_then(|owner| team.sender(owner).ok())
+            .unwrap_or_else(Name::leader);
+        let notice = Draft {
+            body: format!(
+                "Task {} failed, so these tasks are blocked: {}. Retry it with `pitcrew task retry {}`, or release \
+                 them from it.",
+                failed.id,
+                waiting.join(", "),
+                failed.id
+            ),
+            intent: Some(Intent::Inform),
+            reply_to: None,
+            idempotency_key: Some(format!("blocked:{}:{}", failed.id, failed.attempts)),
+        };
+        let speaker = pitcrew_core::identity::Speaker {
+            name: owner,
+            verified: false,
+        };
+        self.send_as(&team, &speaker, pitcrew_core::name::LEADER, &notice)?;
+        Ok(())
+    }
+}
+
+fn not_found(id: &TaskId) -> Refusal {
+    Refusal::TaskNotFound { id: id.to_string() }
+}

@@ -1,0 +1,104 @@
+//! What goes wrong in a store: closed, with what was tried, where, and why.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::port::Place;
+
+/// A failure of a store. Not a refusal: nobody expected it, and the same request may work later.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreFailure {
+    /// The file system said no.
+    #[error("cannot {what} {}", path.display())]
+    Io {
+        /// What was tried: a verb phrase such as `append to`.
+        what: &'static str,
+        /// Where.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A document is not what its place says. It is left as it is.
+    #[error("{place} cannot be read: {why}")]
+    CorruptDocument {
+        /// Which one, as a path where there is one.
+        place: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A cursor points beyond the end of its log: the log was truncated or replaced.
+    #[error("{log} was truncated: it has {len} bytes and was read up to {cursor}")]
+    LogTruncated {
+        /// Which log.
+        log: String,
+        /// Its length now, in bytes.
+        len: u64,
+        /// The cursor.
+        cursor: u64,
+    },
+    /// Something inside the team's folder leads out of it.
+    #[error("{} is a link, or no plain file or folder: it may lead out and is not opened", path.display())]
+    Escapes {
+        /// The link, or the thing that stands where a file or folder belongs.
+        path: PathBuf,
+    },
+    /// A record would have become two.
+    #[error("a record for {log} holds a line end")]
+    BrokenRecord {
+        /// Which log.
+        log: String,
+    },
+    /// A rule tried to change a second document. Nothing was changed.
+    #[error("{place} cannot be changed from inside the change of another document")]
+    NestedUpdate {
+        /// The second document.
+        place: String,
+    },
+    /// Another process held the lock for too long.
+    #[error("{} is locked by another process", path.display())]
+    Locked {
+        /// The lock.
+        path: PathBuf,
+    },
+}
+
+impl StoreFailure {
+    /// A document that cannot be read.
+    #[must_use]
+    pub fn corrupt(place: &Place, why: &str) -> Self {
+        Self::CorruptDocument {
+            place: place.to_string(),
+            why: why.to_string(),
+        }
+    }
+
+    /// A failed system call on `path`.
+    #[must_use]
+    pub fn io(what: &'static str, path: &Path, source: io::Error) -> Self {
+        Self::Io {
+            what,
+            path: path.to_path_buf(),
+            source,
+        }
+    }
+
+    /// The stable code that programs match on.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Io { source, .. } => match source.kind() {
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "storage_full",
+                io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                    "not_permitted"
+                }
+                _ => "io_failed",
+            },
+            Self::CorruptDocument { .. } => "corrupt_document",
+            Self::LogTruncated { .. } => "log_truncated",
+            Self::Escapes { .. } => "escapes_team_folder",
+            Self::Locked { .. } => "locked",
+            Self::BrokenRecord { .. } => "broken_record",
+            Self::NestedUpdate { .. } => "nested_update",
+        }
+    }
+}

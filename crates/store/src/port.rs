@@ -1,0 +1,312 @@
+//! The port: one team's durable state, as append-only logs and typed documents.
+//!
+//! | operation | promise |
+//! |---|---|
+//! | [`Store::append`] | whole or absent; when it answers, the records are durable |
+//! | [`Store::read`] | complete lines from a cursor on, with where each stands; never half a line |
+//! | [`StoreExt::view`] | a document as it was at one moment |
+//! | [`StoreExt::update`] | a transaction: the rule gets the document, changes it or refuses |
+//! | [`Store::list`] | which documents of one kind exist |
+//! | [`Store::watch`] | what changed, bounded; lag is reported |
+//!
+//! A rule is a decision of core: it may run again on a conflict, and one that refuses has changed nothing. While it
+//! runs it may `view` any document. Tasks share one lock in every adapter, so what a task's rule sees of other tasks
+//! is current; of anything else it sees one moment. It may not `update`: that is answered with `NestedUpdate`
+//! instead of waiting for itself.
+//!
+//! The port is synchronous: every adapter so far answers in the time of a system call, a short command must not pay
+//! for a runtime, and an asynchronous caller hands the call to a blocking thread.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use pitcrew_core::name::{Name, TaskId};
+use pitcrew_core::roster::Team;
+use pitcrew_core::task::Task;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::failure::StoreFailure;
+use crate::layout;
+
+mod rule;
+
+pub use rule::{ErasedRule, State, StoreExt, Verdict};
+
+/// Where a document stands, named by what it is. An adapter maps it to a path, a key or a slot.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Place {
+    /// `config.json`: the team and its members.
+    Team,
+    /// `tasks/<id>.json`.
+    Task(TaskId),
+    /// `mailbox/.<recipient>.unread`: the unread index, which may be deleted at any time.
+    Unread(Name),
+    /// `mailbox/.<recipient>.offset`: the reference's read cursor.
+    Offset(Name),
+    /// `workers/<name>/.outbox-offset`: how far the outbox was read.
+    OutboxOffset(Name),
+    /// `workers/<name>/heartbeat.json`.
+    Heartbeat(Name),
+    /// `workers/<name>/process.json`: the process that a headless member runs now.
+    Process(Name),
+    /// `workers/<name>/session.json`: what its agent CLI needs to go on where it stopped.
+    Session(Name),
+    /// `shutdown.json`.
+    Shutdown,
+    /// `run.json`: the run that drives this team.
+    Run,
+}
+
+/// A kind of document, for listing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// The tasks.
+    Task,
+}
+
+/// An append-only log of lines.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Log {
+    /// `mailbox/<recipient>.jsonl`.
+    Mailbox(Name),
+    /// `workers/<name>/outbox.jsonl`.
+    Outbox(Name),
+}
+
+/// A place in a log: bytes from its start.
+pub type Cursor = u64;
+
+/// A typed document and where it stands. `None` means that it does not exist.
+pub trait Document: Any + Clone + Serialize + DeserializeOwned + Send + Sync {
+    /// What tells documents of this type apart; `()` when there is one.
+    type Id: ?Sized;
+
+    /// The place of the document called `id`.
+    fn place(id: &Self::Id) -> Place;
+}
+
+/// How a document is kept: whether a crash may lose the last change of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Durability {
+    /// Synced before the change is acknowledged.
+    Synced,
+    /// Derived or short-lived: may fall back to an earlier whole state, never to half of one.
+    Relaxed,
+}
+
+impl Place {
+    /// How the document at this place is kept.
+    #[must_use]
+    pub fn durability(&self) -> Durability {
+        match self {
+            Self::Team
+            | Self::Task(_)
+            | Self::Process(_)
+            | Self::Session(_)
+            | Self::Shutdown
+            | Self::Run => Durability::Synced,
+            Self::Unread(_) | Self::Offset(_) | Self::OutboxOffset(_) | Self::Heartbeat(_) => {
+                Durability::Relaxed
+            }
+        }
+    }
+
+    /// Whether the document only repeats what a log says. One that cannot be read counts as absent then: it is built
+    /// again, and keys of other writers are not kept in it.
+    #[must_use]
+    pub fn is_derived(&self) -> bool {
+        matches!(self, Self::Unread(_))
+    }
+}
+
+/// The path below the team's folder.
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        layout::document(self).fmt(f)
+    }
+}
+
+/// The path below the team's folder.
+impl fmt::Display for Log {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        layout::log(self).fmt(f)
+    }
+}
+
+/// Lines of a log, without their line ends, in order. Half a line at the end of the log is not among them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    /// Where the first byte of `bytes` stands in the log.
+    pub base: Cursor,
+    /// Whole lines, each with its line end.
+    pub bytes: Vec<u8>,
+    /// Where the next page starts.
+    pub next: Cursor,
+    /// Bytes between `next` and the end of the log, when this page reaches it: a record that is being written or that
+    /// a crash cut short.
+    pub partial: u64,
+    /// Whether this page reaches the end of the log: there was no other whole line. When it does not, there may be.
+    pub at_end: bool,
+}
+
+/// One line of a [`Page`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PageLine<'a> {
+    /// Where it starts in the log.
+    pub at: Cursor,
+    /// Where the next line starts.
+    pub end: Cursor,
+    /// Its bytes without the line end.
+    pub bytes: &'a [u8],
+}
+
+impl Page {
+    /// The end of a log: no whole line, and `partial` bytes from `next` on.
+    #[must_use]
+    pub fn tail(next: Cursor, partial: u64) -> Self {
+        Self {
+            base: next,
+            bytes: Vec::new(),
+            next,
+            partial,
+            at_end: true,
+        }
+    }
+
+    /// The lines, oldest first.
+    pub fn lines(&self) -> impl Iterator<Item = PageLine<'_>> {
+        let mut at = self.base;
+        self.bytes
+            .split_inclusive(|byte| *byte == b'\n')
+            .map(move |line| {
+                let start = at;
+                at += line.len() as u64;
+                PageLine {
+                    at: start,
+                    end: at,
+                    bytes: line.strip_suffix(b"\n").unwrap_or(line),
+                }
+            })
+    }
+}
+
+/// Something that changed.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Change {
+    /// A log grew.
+    Log(Log),
+    /// A document was written or removed.
+    Document(Place),
+    /// Changes came faster than they were taken: look at everything again.
+    Lagged,
+}
+
+/// A bounded stream of changes.
+pub trait Watch: Send {
+    /// The next change, or `None` when nothing changed within `wait`. Changes to one place may be reported as one.
+    ///
+    /// # Errors
+    /// When the adapter can watch no longer.
+    fn next(&mut self, wait: Duration) -> Result<Option<Change>, StoreFailure>;
+
+    /// Why changes are noticed late, if they are: a watch that has to look again and again says so.
+    fn slowed_by(&self) -> Option<&str> {
+        None
+    }
+}
+
+/// One team's durable state. See the module's table.
+pub trait Store: Send + Sync {
+    /// Appends whole lines to a log, next to each other, and answers where the first of them stands. A record holds
+    /// no line end; the adapter adds it. No records change nothing.
+    ///
+    /// # Errors
+    /// `BrokenRecord` for a record that holds a line end. After any other failure nothing was appended, or what was
+    /// written was taken back; only when that failed too does the next append isolate a torn line.
+    fn append(&self, log: &Log, records: &[&[u8]]) -> Result<Cursor, StoreFailure>;
+
+    /// Reads at most `limit` bytes of whole lines from `from`; one line if the first is longer. A log that does not
+    /// exist is empty. A cursor in the middle of a line starts at the next line.
+    ///
+    /// # Errors
+    /// `LogTruncated` when `from` is beyond the end of the log.
+    fn read(&self, log: &Log, from: Cursor, limit: usize) -> Result<Page, StoreFailure>;
+
+    /// The ids of the documents of one kind, in no order.
+    ///
+    /// # Errors
+    /// When the place cannot be read.
+    fn list(&self, kind: Kind) -> Result<Vec<String>, StoreFailure>;
+
+    /// Watches every change from now on.
+    ///
+    /// # Errors
+    /// When the adapter cannot watch at all.
+    fn watch(&self) -> Result<Box<dyn Watch>, StoreFailure>;
+
+    /// What [`StoreExt::view`] stands on.
+    ///
+    /// # Errors
+    /// `CorruptDocument` when it cannot be read as its type.
+    fn view_erased(
+        &self,
+        place: &Place,
+        rule: &dyn ErasedRule,
+    ) -> Result<Option<State>, StoreFailure>;
+
+    /// What [`StoreExt::update`] stands on.
+    ///
+    /// # Errors
+    /// `CorruptDocument` when it cannot be read as its type; it is left as it is. Only a document that is not
+    /// [`Durability::Synced`] counts as absent then, so that a new one can take its place.
+    fn update_erased(&self, place: &Place, rule: &mut dyn ErasedRule) -> Result<(), StoreFailure>;
+}
+
+impl<S: Store + ?Sized> Store for Arc<S> {
+    fn append(&self, log: &Log, records: &[&[u8]]) -> Result<Cursor, StoreFailure> {
+        (**self).append(log, records)
+    }
+
+    fn read(&self, log: &Log, from: Cursor, limit: usize) -> Result<Page, StoreFailure> {
+        (**self).read(log, from, limit)
+    }
+
+    fn list(&self, kind: Kind) -> Result<Vec<String>, StoreFailure> {
+        (**self).list(kind)
+    }
+
+    fn watch(&self) -> Result<Box<dyn Watch>, StoreFailure> {
+        (**self).watch()
+    }
+
+    fn view_erased(
+        &self,
+        place: &Place,
+        rule: &dyn ErasedRule,
+    ) -> Result<Option<State>, StoreFailure> {
+        (**self).view_erased(place, rule)
+    }
+
+    fn update_erased(&self, place: &Place, rule: &mut dyn ErasedRule) -> Result<(), StoreFailure> {
+        (**self).update_erased(place, rule)
+    }
+}
+
+impl Document for Team {
+    type Id = ();
+
+    fn place((): &()) -> Place {
+        Place::Team
+    }
+}
+
+impl Document for Task {
+    type Id = TaskId;
+
+    fn place(id: &TaskId) -> Place {
+        Place::Task(id.clone())
+    }
+}

@@ -19,8 +19,11 @@ pub fn compare(a: &str, b: &str) -> Ordering {
             .map(weight)
             .collect()
     };
-    let accents =
-        |text: &str| -> Vec<char> { text.nfd().filter(|c| is_combining_mark(*c)).collect() };
+    // A letter without an accent stands before the same letter with one, so letters count too.
+    let accents = |text: &str| -> Vec<char> {
+        let mark = |c| if is_combining_mark(c) { c } else { '\0' };
+        text.nfd().map(mark).collect()
+    };
     let capitals = |text: &str| -> Vec<bool> {
         text.nfd()
             .filter(|c| !is_combining_mark(*c))
@@ -57,12 +60,39 @@ mod tests {
         ids
     }
 
+    /// That the ids, given in their right order, are put into it.
+    fn check(right: &[&str]) {
+        assert_eq!(sorted(right.iter().rev().copied().collect()), right);
+        for pair in right.windows(2) {
+            assert_eq!(compare(pair[0], pair[1]), Ordering::Less, "{pair:?}");
+        }
+    }
+
     #[test]
     fn the_reference_s_examples_stand_in_its_order() {
-        let numbers = ["1", "10", "11", "12", "2", "3"];
-        assert_eq!(sorted(numbers.iter().rev().copied().collect()), numbers);
-        let mixed = ["_x", "10", "9", "a", "á", "B", "t1", "T1", "Z-1"];
-        assert_eq!(sorted(mixed.iter().rev().copied().collect()), mixed);
+        check(&["1", "10", "11", "12", "2", "3"]);
+        check(&["_x", "10", "9", "a", "á", "B", "t1", "T1", "Z-1"]);
+    }
+
+    #[test]
+    fn every_printable_ascii_character_has_the_place_that_the_collation_gives_it() {
+        let order = " _-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$0123456789aAbBcCdDeEfFgGhHiIjJkKlLmMnNoOpPqQrRsStTuUvVwWxXyYzZ";
+        assert_eq!(order.len(), 95);
+        let each: Vec<_> = order.split("").filter(|one| !one.is_empty()).collect();
+        check(&each);
+    }
+
+    #[test]
+    fn letters_decide_before_accents_and_accents_before_capitals() {
+        check(&[
+            "_x", "_y", "-x", "10", "9", "a", "A", "á", "Á", "ab", "aB", "Ab", "b", "B",
+        ]);
+        check(&[
+            "task", "task_1", "task-1", "task1", "task10", "task2", "Task2", "tasks",
+        ]);
+        check(&["co-op", "coop", "resume", "Resume", "résumé", "Résumé"]);
+        check(&["0", "00", "01", "1", "1_a", "1-a", "1a"]);
+        check(&["eü", "Eü", "éu", "Éu"]);
     }
 
     proptest! {

@@ -154,3 +154,6 @@ fn by_word(team: &Team, claimed: Option<&str>) -> Result<Speaker, Refusal> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

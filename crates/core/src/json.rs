@@ -6,8 +6,8 @@
 //! nothing.
 
 use alloc::borrow::Cow;
-use alloc::string::String;
-use serde::Deserialize;
+use alloc::string::{String, ToString};
+use serde::{Deserialize, Deserializer};
 
 /// Reads one JSON value from `line`, strictly first and repaired second.
 ///
@@ -27,6 +27,22 @@ where
     }
 }
 
+/// Reads one JSON object from `line`, as [`read`] does. What a struct is read from must be an object: a list of its
+/// values in order, which a derived reader takes too, was never written by anybody.
+///
+/// # Errors
+/// What the reader says, or that it is no object.
+pub fn read_object<T>(line: &[u8]) -> Result<T, serde_json::Error>
+where
+    T: for<'de> Deserialize<'de>,
+{
+    let line = trim(line);
+    match line.first() {
+        None | Some(b'{') => read(line),
+        Some(_) => Err(serde::de::Error::custom("not a JSON object")),
+    }
+}
+
 /// `line` without surrounding white space and without a byte order mark in front.
 #[must_use]
 pub fn trim(line: &[u8]) -> &[u8] {
@@ -34,6 +50,18 @@ pub fn trim(line: &[u8]) -> &[u8] {
     line.strip_prefix(b"\xEF\xBB\xBF")
         .unwrap_or(line)
         .trim_ascii()
+}
+
+/// Reads a text where other programs may keep a value of any type: such a value becomes its JSON text.
+///
+/// # Errors
+/// What the reader says.
+pub fn any_as_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let value = Option::<serde_json::Value>::deserialize(deserializer)?;
+    Ok(value.map(|value| match value {
+        serde_json::Value::String(text) => text,
+        other => other.to_string(),
+    }))
 }
 
 /// `line` as JSON text that a strict reader takes, if something in it needed mending; else `None`.
@@ -139,10 +167,55 @@ mod tests {
         }
     }
 
+    #[test]
+    fn an_object_is_wanted_where_one_is_read() {
+        #[derive(Debug, PartialEq, Deserialize)]
+        struct Named {
+            name: String,
+        }
+        let named = |line: &[u8]| read_object::<Named>(line).map_err(|refused| refused.to_string());
+        let name = |name: &str| Ok(Named { name: name.into() });
+        assert_eq!(named(b"\xEF\xBB\xBF {\"name\":\"a\"}\r\n"), name("a"));
+        assert_eq!(named(b"{\"name\":\"\\ud800\"}"), name("\u{FFFD}"));
+        for line in [&b"[\"a\"]"[..], b"\"a\"", b"null", b"1", b"x"] {
+            assert_eq!(named(line), Err("not a JSON object".into()));
+        }
+        for line in [&b""[..], b"  ", b"{}", b"{"] {
+            assert!(named(line).is_err());
+        }
+    }
+
+    #[test]
+    fn what_reads_strictly_needs_no_repair() {
+        for line in [
+            &b"{}"[..],
+            br#""\ud83c\udf89""#,
+            b"\"\xC3\xA9\"",
+            b"not json",
+        ] {
+            assert_eq!(repair(line), None);
+        }
+        assert_eq!(repair(br#"\ud800\"#).as_deref(), Some(r"\ufffd\"));
+        assert_eq!(
+            repair(br#"\udfff\ue000\udbff"#).as_deref(),
+            Some(r"\ufffd\ue000\ufffd")
+        );
+        assert_eq!(repair(b"\xFF\\ud800").as_deref(), Some("\u{FFFD}\\ufffd"));
+        assert_eq!(repair(br"\ud8zz \ud80"), None);
+    }
+
     proptest! {
         #[test]
         fn no_line_makes_it_panic(line in proptest::collection::vec(any::<u8>(), 0..60)) {
             let _ = read::<serde_json::Value>(&line);
+        }
+
+        #[test]
+        fn repairing_touches_nothing_but_what_is_broken(text in "([a-zé]|\\\\(n|u00e9|u20ac)|\\\\ud83c\\\\udf89){0,12}") {
+            prop_assert_eq!(repair(text.as_bytes()), None);
+            let mut broken = Vec::from(text.as_bytes());
+            broken.extend_from_slice(b"\\ud800");
+            prop_assert_eq!(repair(&broken), Some(alloc::format!("{text}\\ufffd")));
         }
 
         #[test]

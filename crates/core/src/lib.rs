@@ -16,6 +16,7 @@
 //! | unread index | which messages of a mailbox are open, so that nobody reads all of it again | [`mailbox::Unread`] |
 //! | task | a unit of work with a life cycle and a claim token | [`task::Task`] |
 //! | claim token | the fencing token of a task: proves that the caller is its present owner | [`task::Task::claim_token`] |
+//! | life | how a member is, since when, and whether its process still runs | [`liveness::Life`] |
 //! | role | prompt, tool filter and iteration limit | [`role::Role`] |
 //! | speaker | who a call speaks as, and whether that was proved | [`identity::Speaker`] |
 //! | envelope | how a message is shown to a model | [`envelope`] |
@@ -33,6 +34,7 @@ pub mod collate;
 pub mod envelope;
 pub mod identity;
 pub mod json;
+pub mod liveness;
 pub mod mailbox;
 pub mod name;
 pub mod refusal;

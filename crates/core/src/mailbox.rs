@@ -8,7 +8,8 @@
 //!
 //! Always holds: listing consumes nothing; only an acknowledgement or a dead letter closes a message; a message is
 //! written to nobody's mailbox but its recipient's; order is first-in first-out per sender because the log is.
-//! Reading files, locking and waking are not here.
+//! Reading files, locking and waking are not here. Reading one line is in `mailbox/record.rs`, what is open in
+//! `mailbox/unread.rs`, and listing everything in `mailbox/listing.rs`.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -16,20 +17,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::identity::Speaker;
 use crate::name::Name;
-use crate::refusal::Refusal;
+use crate::refusal::{NameKind, Refusal};
 use crate::roster::Team;
 use crate::time::Timestamp;
 
+mod key;
 mod listing;
 mod record;
 mod unread;
 
+pub use key::MessageKey;
 pub use listing::{Listed, Listing, WINDOW};
-pub use record::{Damage, Head, Line, MessageKey, read_head, read_record};
+pub use record::{Damage, Head, Line, read_head, read_record};
 pub use unread::{Lease, Mark, OPEN_CAP, OpenMessage, Unread};
 
 /// The largest body unless the team says otherwise, in bytes.
 pub const MAX_BODY: u64 = 1024 * 1024;
+
+/// The longest idempotency key or id of an answered message, in bytes.
+pub const MAX_KEY: usize = 200;
 
 /// Failed deliveries after which a message is dead-lettered unless the team says otherwise.
 pub const MAX_ATTEMPTS: u32 = 5;
@@ -139,29 +145,28 @@ pub enum Receipt {
 }
 
 impl Fact {
-    const ALL: [(Self, &'static str); 4] = [
-        (Self::Notified, "notified"),
-        (Self::Submitted, "submitted"),
-        (Self::Shown, "shown"),
-        (Self::DeadLettered, "dead_lettered"),
-    ];
-
     /// The word in files.
     #[must_use]
     pub fn word(self) -> &'static str {
-        Self::ALL
-            .iter()
-            .find(|(fact, _)| *fact == self)
-            .map_or("", |(_, word)| word)
+        match self {
+            Self::Notified => "notified",
+            Self::Submitted => "submitted",
+            Self::Shown => "shown",
+            Self::DeadLettered => "dead_lettered",
+        }
     }
 
     /// Reads the word in files; `None` for one that this version does not know.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL
-            .iter()
-            .find(|(_, known)| *known == word)
-            .map(|(fact, _)| *fact)
+        [
+            Self::Notified,
+            Self::Submitted,
+            Self::Shown,
+            Self::DeadLettered,
+        ]
+        .into_iter()
+        .find(|fact| fact.word() == word)
     }
 }
 
@@ -218,13 +223,19 @@ impl Draft {
         if size > limit {
             return Err(Refusal::BodyTooLarge { size, limit });
         }
-        match &self.idempotency_key {
-            Some(key) if key.is_empty() || key.len() > 200 => Err(Refusal::input(
-                "idempotency_key",
-                "must have 1 to 200 bytes",
-            )),
-            _ => Ok(()),
+        let keys = [
+            ("reply_to", &self.reply_to),
+            ("idempotency_key", &self.idempotency_key),
+        ];
+        for (field, key) in keys {
+            if key
+                .as_ref()
+                .is_some_and(|key| key.is_empty() || key.len() > MAX_KEY)
+            {
+                return Err(Refusal::input(field, "must have 1 to 200 bytes"));
+            }
         }
+        Ok(())
     }
 
     fn addressed(&self, speaker: &Speaker, to: &Name, id: String, now: Timestamp) -> Message {
@@ -246,7 +257,7 @@ impl Draft {
 /// Decides a message from `speaker` to `to`.
 ///
 /// # Errors
-/// `invalid_input` or `body_too_large` for the draft, `invalid_name` or `unknown_recipient` for `to`.
+/// `invalid_name` for `to`, `invalid_input` or `body_too_large` for the draft, `unknown_recipient`, in this order.
 pub fn compose(
     team: &Team,
     speaker: &Speaker,
@@ -255,7 +266,7 @@ pub fn compose(
     id: String,
     now: Timestamp,
 ) -> Result<Message, Refusal> {
-    let to = crate::name::Name::new(crate::refusal::NameKind::Recipient, to)?;
+    let to = Name::new(NameKind::Recipient, to)?;
     draft.check(team)?;
     let to = team.recipient(to.as_str())?;
     Ok(draft.addressed(speaker, &to, id, now))
@@ -282,14 +293,24 @@ pub fn compose_broadcast(
         .collect())
 }
 
+/// Whether `message` is what `from` asked for under the idempotency key `key`: then asking again sends nothing, and
+/// the answer is the id of `message`. Keys are each sender's own. Who looks through the log, and what keeps two
+/// callers apart while they do, is the caller's business.
+#[must_use]
+pub fn same_request(message: &Message, from: &str, key: &str) -> bool {
+    message.from == from && message.idempotency_key.as_deref() == Some(key)
+}
+
 /// A message put back after a dead letter: the same id, at the end of the log, open again.
 #[must_use]
 pub fn redelivered(message: &Message) -> Message {
     Message {
-        redelivery: message.redelivery + 1,
+        redelivery: message.redelivery.saturating_add(1),
         ..message.clone()
     }
 }
 
+#[cfg(test)]
+mod scripted;
 #[cfg(test)]
 mod tests;

@@ -17,7 +17,11 @@ pub const LEADER: &str = "leader";
 /// The longest name, in bytes (names are ASCII).
 pub const MAX_LEN: usize = 64;
 
-const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "clock$", "conin$"];
+/// Device names of Windows that the naming rule would let pass; those with a number come beside them.
+const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
+
+/// The longest text, in characters, that is compared with names: no name is near to a longer one.
+const LONGEST_COMPARED: usize = MAX_LEN * 2;
 
 fn is_valid(text: &str) -> bool {
     let bytes = text.as_bytes();
@@ -139,7 +143,11 @@ impl<'de> Deserialize<'de> for TaskId {
 #[must_use]
 pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let wanted = given.trim().to_lowercase();
-    let limit = (wanted.chars().count() / 3).max(1);
+    let length = wanted.chars().count();
+    if length == 0 || length > LONGEST_COMPARED {
+        return None;
+    }
+    let limit = (length / 3).max(1);
     known
         .into_iter()
         .map(|name| (edits(&wanted, &name.to_lowercase()), name))
@@ -150,8 +158,8 @@ pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
 
 /// Edits (insert, delete, replace, swap of neighbours) between two short texts.
 fn edits(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().take(MAX_LEN * 2).collect();
-    let a: Vec<char> = a.chars().take(MAX_LEN * 2).collect();
+    let b: Vec<char> = b.chars().take(LONGEST_COMPARED).collect();
+    let a: Vec<char> = a.chars().take(LONGEST_COMPARED).collect();
     let mut before: Vec<usize> = Vec::new();
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for i in 1..=a.len() {
@@ -238,6 +246,71 @@ mod tests {
         assert_eq!(nearest("team-lead", known), None);
         assert_eq!(nearest("w1 ", ["w1", "w2"]), Some("w1".to_string()));
         assert_eq!(nearest("", known), None);
+        assert_eq!(nearest("  ", ["a"]), None, "nothing is near to no name");
+        assert_eq!(nearest("b", ["a"]), Some("a".to_string()));
+        assert_eq!(
+            nearest("w12", ["w1", "w2"]),
+            Some("w1".to_string()),
+            "the first of the nearest"
+        );
+        assert_eq!(nearest("leadre", known), Some("leader".to_string()));
+        assert_eq!(nearest("lexxer", known), Some("leader".to_string()));
+        assert_eq!(nearest("lexxxr", known), None);
+    }
+
+    #[test]
+    fn a_hostile_length_costs_no_more_than_a_long_name() {
+        let long = "x".repeat(1 << 20);
+        assert_eq!(nearest(&long, ["x", "y"]), None);
+        assert!(!valid(&long));
+    }
+
+    #[test]
+    fn what_is_refused_is_told_as_it_was_given() {
+        assert_eq!(
+            Name::new(NameKind::Lane, "a b"),
+            Err(Refusal::InvalidName {
+                kind: NameKind::Lane,
+                given: "a b".into()
+            })
+        );
+        assert_eq!(
+            TaskId::new("../1"),
+            Err(Refusal::InvalidTaskId {
+                given: "../1".into()
+            })
+        );
+        let (name, id) = (
+            Name::new(NameKind::Member, "w-1").unwrap(),
+            TaskId::new("T_1").unwrap(),
+        );
+        assert_eq!(
+            (name.to_string(), name.as_str()),
+            ("w-1".to_string(), "w-1")
+        );
+        assert_eq!((id.to_string(), id.as_str()), ("T_1".to_string(), "T_1"));
+    }
+
+    #[test]
+    fn names_are_one_without_regard_to_case() {
+        let name = Name::new(NameKind::Member, "Worker-1").unwrap();
+        assert!(name.folds_to("wORKER-1"));
+        assert!(!name.folds_to("worker-2"));
+        assert!(!name.is_leader());
+    }
+
+    #[test]
+    fn a_name_in_a_file_is_checked_too() {
+        assert_eq!(
+            serde_json::from_str::<Name>("\"w1\"").unwrap().as_str(),
+            "w1"
+        );
+        assert_eq!(
+            serde_json::from_str::<TaskId>("\"1\"").unwrap().as_str(),
+            "1"
+        );
+        assert!(serde_json::from_str::<Name>("\"../w1\"").is_err());
+        assert!(serde_json::from_str::<TaskId>("\"../1\"").is_err());
     }
 
     proptest! {
@@ -254,6 +327,24 @@ mod tests {
             prop_assert_eq!(edits(&a, &b), edits(&b, &a));
             prop_assert_eq!(edits(&a, &b) == 0, a == b);
             prop_assert!(edits(&a, &b) <= a.len().max(b.len()));
+            prop_assert!(edits(&a, &b) >= a.len().abs_diff(b.len()));
+        }
+
+        #[test]
+        fn one_slip_is_one_edit(a in "[a-z]{2,8}", at in 0..8_usize, c in proptest::char::range('a', 'z')) {
+            let letters: Vec<char> = a.chars().collect();
+            let at = at % (letters.len() - 1);
+            let told = |letters: Vec<char>| edits(&a, &letters.into_iter().collect::<String>());
+            let (mut swapped, mut longer, mut shorter, mut other) =
+                (letters.clone(), letters.clone(), letters.clone(), letters.clone());
+            swapped.swap(at, at + 1);
+            longer.insert(at, c);
+            shorter.remove(at);
+            other[at] = c;
+            prop_assert_eq!(told(swapped), usize::from(letters[at] != letters[at + 1]));
+            prop_assert_eq!(told(longer), 1);
+            prop_assert_eq!(told(shorter), 1);
+            prop_assert_eq!(told(other), usize::from(letters[at] != c));
         }
     }
 }

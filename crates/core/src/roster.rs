@@ -4,6 +4,7 @@
 //! nothing. An incarnation number grows at each respawn of a name, also after the member was stopped, and a token
 //! belongs to one incarnation: what an earlier one still sends is refused.
 
+use alloc::collections::BTreeSet;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
@@ -14,59 +15,9 @@ use crate::name::{LEADER, Name, nearest};
 use crate::refusal::{NameKind, Refusal};
 use crate::time::Timestamp;
 
-/// Where a member sits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Seat {
-    /// An interactive agent CLI in a tmux pane.
-    #[default]
-    Pane,
-    /// An agent CLI run turn by turn.
-    Headless,
-    /// An agent inside a Rust program.
-    Model,
-}
+mod member;
 
-/// One member.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Member {
-    /// Unique in the team without regard to case. Free text when another program wrote it.
-    pub name: String,
-    /// The role's name.
-    #[serde(default)]
-    pub role: String,
-    /// The tmux pane, while it has one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pane_id: Option<String>,
-    /// The task that it was started for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub task_id: Option<String>,
-    /// Where it sits; `pane` when the file does not say.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seat: Option<Seat>,
-    /// The profile of its agent CLI.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub profile: Option<String>,
-    /// 1 for the first life of this name, one more for each respawn.
-    #[serde(default = "first", skip_serializing_if = "is_first")]
-    pub incarnation: u32,
-    /// SHA-256 of the token of this incarnation, in hexadecimal.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub token_hash: Option<String>,
-}
-
-/// A member that is no more: its name may be used again, its incarnations go on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Former {
-    /// The name that it had.
-    pub name: String,
-    /// Its last incarnation.
-    pub incarnation: u32,
-    /// When it left.
-    pub left_at: Timestamp,
-}
+pub use member::{Former, Member, Recruit, Seat};
 
 /// Limits and manners of a team; what is absent has its default.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -124,29 +75,8 @@ pub struct Team {
     pub former: Vec<Former>,
 }
 
-fn first() -> u32 {
-    1
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
-fn is_first(n: &u32) -> bool {
-    *n == 1
-}
-
-/// A member to be.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Recruit {
-    /// Its name.
-    pub name: Name,
-    /// Its role.
-    pub role: String,
-    /// Where it will sit.
-    pub seat: Seat,
-    /// The profile of its agent CLI.
-    pub profile: Option<String>,
-    /// The task that it is started for.
-    pub task_id: Option<String>,
-}
+/// What a refusal says about a name that nobody has: the name as given, the team, who there is, and the nearest.
+type Unknown = (String, String, Vec<String>, Option<String>);
 
 impl Team {
     /// A team without members.
@@ -210,24 +140,30 @@ impl Team {
     }
 
     /// Every mailbox of the team: the members' in roster order, then the leader's. A member whose name another
-    /// program wrote and that breaks the naming rule has none.
+    /// program wrote has none if the name breaks the naming rule, is the leader's, or is an earlier member's in
+    /// another case.
     #[must_use]
     pub fn everybody(&self) -> Vec<Name> {
+        let mut taken: BTreeSet<String> = BTreeSet::from([LEADER.to_string()]);
         let members = self
             .workers
             .iter()
-            .filter_map(|member| Name::new(NameKind::Member, &member.name).ok());
-        members.chain(core::iter::once(Name::leader())).collect()
+            .filter_map(|member| Name::new(NameKind::Member, &member.name).ok())
+            .filter(|name| taken.insert(name.as_str().to_ascii_lowercase()));
+        let mut everybody: Vec<Name> = members.collect();
+        everybody.push(Name::leader());
+        everybody
     }
 
-    fn everybody_as_text(&self) -> Vec<String> {
-        self.everybody().iter().map(ToString::to_string).collect()
-    }
-
-    fn find(&self, given: &str) -> Option<Name> {
-        self.everybody()
-            .into_iter()
-            .find(|name| name.as_str() == given)
+    /// The mailbox owner called exactly `given`, or what to say about whom there is instead.
+    fn find(&self, given: &str) -> Result<Name, Unknown> {
+        let everybody = self.everybody();
+        if let Some(name) = everybody.iter().find(|name| name.as_str() == given) {
+            return Ok(name.clone());
+        }
+        let nearest = nearest(given, everybody.iter().map(Name::as_str));
+        let valid = everybody.iter().map(ToString::to_string).collect();
+        Err((given.to_string(), self.name.clone(), valid, nearest))
     }
 
     /// The recipient called exactly `given`.
@@ -235,16 +171,13 @@ impl Team {
     /// # Errors
     /// `unknown_recipient` with the names that would have worked.
     pub fn recipient(&self, given: &str) -> Result<Name, Refusal> {
-        self.find(given).ok_or_else(|| {
-            let valid = self.everybody_as_text();
-            let nearest = nearest(given, valid.iter().map(String::as_str));
-            Refusal::UnknownRecipient {
-                given: given.to_string(),
-                team: self.name.clone(),
+        self.find(given)
+            .map_err(|(given, team, valid, nearest)| Refusal::UnknownRecipient {
+                given,
+                team,
                 valid,
                 nearest,
-            }
-        })
+            })
     }
 
     /// The sender called exactly `given`.
@@ -252,16 +185,13 @@ impl Team {
     /// # Errors
     /// `unknown_sender` with the names that would have worked.
     pub fn sender(&self, given: &str) -> Result<Name, Refusal> {
-        self.find(given).ok_or_else(|| {
-            let valid = self.everybody_as_text();
-            let nearest = nearest(given, valid.iter().map(String::as_str));
-            Refusal::UnknownSender {
-                given: given.to_string(),
-                team: self.name.clone(),
+        self.find(given)
+            .map_err(|(given, team, valid, nearest)| Refusal::UnknownSender {
+                given,
+                team,
                 valid,
                 nearest,
-            }
-        })
+            })
     }
 
     /// The member or leader called exactly `given`, who wants to work on a task.
@@ -269,16 +199,13 @@ impl Team {
     /// # Errors
     /// `unknown_member` with the names that would have worked.
     pub fn worker(&self, given: &str) -> Result<Name, Refusal> {
-        self.find(given).ok_or_else(|| {
-            let valid = self.everybody_as_text();
-            let nearest = nearest(given, valid.iter().map(String::as_str));
-            Refusal::UnknownMember {
-                given: given.to_string(),
-                team: self.name.clone(),
+        self.find(given)
+            .map_err(|(given, team, valid, nearest)| Refusal::UnknownMember {
+                given,
+                team,
                 valid,
                 nearest,
-            }
-        })
+            })
     }
 
     /// Whose token has this hash, among the present incarnations.
@@ -288,7 +215,10 @@ impl Team {
             .workers
             .iter()
             .find(|member| member.token_hash.as_deref() == Some(hash))?;
-        Name::new(NameKind::Member, &holder.name).ok()
+        // No token is ever the leader's: a roster that says so was not written by us.
+        self.find(&holder.name)
+            .ok()
+            .filter(|name| !name.is_leader())
     }
 
     /// Adds a member.
@@ -311,11 +241,14 @@ impl Team {
                 member: taken.name.clone(),
             });
         }
-        let before = self
+        let lives_before = self
             .former
             .iter()
-            .position(|former| recruit.name.folds_to(&former.name));
-        let incarnation = before.map_or(1, |index| self.former.remove(index).incarnation + 1);
+            .filter(|former| recruit.name.folds_to(&former.name))
+            .map(|former| former.incarnation)
+            .max();
+        self.former
+            .retain(|former| !recruit.name.folds_to(&former.name));
         self.workers.push(Member {
             name: recruit.name.to_string(),
             role: recruit.role,
@@ -323,7 +256,7 @@ impl Team {
             task_id: recruit.task_id,
             seat: Some(recruit.seat),
             profile: recruit.profile,
-            incarnation,
+            incarnation: lives_before.map_or(1, |lives| lives.saturating_add(1)),
             token_hash: None,
         });
         self.count();
@@ -333,24 +266,13 @@ impl Team {
     /// Removes a member, whose mailbox then takes no more mail.
     ///
     /// # Errors
-    /// `unknown_member`.
+    /// `unknown_member`, or `role_denied` for the leader.
     pub fn remove(&mut self, name: &str, now: Timestamp) -> Result<Member, Refusal> {
-        let known = self.worker(name)?;
-        let Some(index) = self
-            .workers
-            .iter()
-            .position(|member| member.name == known.as_str())
-        else {
-            return Err(Refusal::RoleDenied {
-                role: LEADER.into(),
-                action: "leave the team".into(),
-            });
-        };
+        let index = self.index_of(name, "leave the team")?;
         let member = self.workers.remove(index);
-        let (name, incarnation) = (member.name.clone(), member.incarnation);
         self.former.push(Former {
-            name,
-            incarnation,
+            name: member.name.clone(),
+            incarnation: member.incarnation,
             left_at: now,
         });
         self.count();
@@ -361,23 +283,34 @@ impl Team {
     /// any more. Answers the incarnation. The first token of a member starts its first incarnation.
     ///
     /// # Errors
-    /// `unknown_member`.
+    /// `unknown_member`, or `role_denied` for the leader.
     pub fn incarnate(&mut self, name: &str, token_hash: String) -> Result<u32, Refusal> {
-        let refusal = self.worker(name).err();
-        match self.workers.iter_mut().find(|member| member.name == name) {
-            Some(member) => {
-                member.incarnation += u32::from(member.token_hash.is_some());
-                member.token_hash = Some(token_hash);
-                Ok(member.incarnation)
-            }
-            None => Err(refusal.unwrap_or_else(|| Refusal::RoleDenied {
+        let index = self.index_of(name, "be started as a member")?;
+        let member = &mut self.workers[index];
+        let again = u32::from(member.token_hash.is_some());
+        member.incarnation = member.incarnation.saturating_add(again);
+        member.token_hash = Some(token_hash);
+        Ok(member.incarnation)
+    }
+
+    fn index_of(&self, name: &str, action: &str) -> Result<usize, Refusal> {
+        let known = self.worker(name)?;
+        let index = self
+            .workers
+            .iter()
+            .position(|member| member.name == known.as_str());
+        index
+            .filter(|_| !known.is_leader())
+            .ok_or_else(|| Refusal::RoleDenied {
                 role: LEADER.into(),
-                action: "be started as a member".into(),
-            })),
-        }
+                action: action.into(),
+            })
     }
 
     fn count(&mut self) {
         self.worker_count = u32::try_from(self.workers.len()).unwrap_or(u32::MAX);
     }
 }
+
+#[cfg(test)]
+mod tests;

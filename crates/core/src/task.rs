@@ -16,62 +16,18 @@
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use core::fmt;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::json::any_as_text;
 use crate::name::{Name, TaskId};
 use crate::refusal::Refusal;
 use crate::time::Timestamp;
 
 mod graph;
+mod status;
 
 pub use graph::{Readiness, check_dependencies, dependants, readiness};
-
-/// The status of a task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// Nobody has it.
-    Pending,
-    /// Its owner works on it.
-    InProgress,
-    /// Done. Final.
-    Completed,
-    /// Given up; it can be tried again.
-    Failed,
-}
-
-impl Status {
-    /// The word in files and on the command line.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::InProgress => "in_progress",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-        }
-    }
-
-    /// Reads the word; `None` for any other.
-    #[must_use]
-    pub fn parse(word: &str) -> Option<Self> {
-        [
-            Self::Pending,
-            Self::InProgress,
-            Self::Completed,
-            Self::Failed,
-        ]
-        .into_iter()
-        .find(|s| s.word() == word)
-    }
-}
-
-impl fmt::Display for Status {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
-    }
-}
+pub use status::Status;
 
 /// One task, in the reference's key order; keys that it does not have stand at the end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,7 +36,7 @@ pub struct Task {
     /// Unique in the team without regard to case.
     pub id: String,
     /// What is to be done.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "text_or_empty")]
     pub description: String,
     /// Where it stands.
     pub status: Status,
@@ -88,7 +44,11 @@ pub struct Task {
     #[serde(default)]
     pub created_at: String,
     /// Who has it, or who ended it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "any_as_text",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub owner: Option<String>,
     /// When it was claimed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -97,7 +57,11 @@ pub struct Task {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim_token: Option<String>,
     /// What came of it; while it is in progress, what there is so far.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "any_as_text",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub result: Option<String>,
     /// When it was completed or failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -111,6 +75,9 @@ pub struct Task {
     /// When the present claim may be taken over, for claims with a lease.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease_until: Option<Timestamp>,
+    /// How long a lease lasts from the claim, or from the last progress.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease_ms: Option<i64>,
     /// How often it was claimed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub attempts: u32,
@@ -121,22 +88,38 @@ fn is_zero(n: &u32) -> bool {
     *n == 0
 }
 
+fn text_or_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    any_as_text(deserializer).map(Option::unwrap_or_default)
+}
+
 /// Who wants a task, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claimant<'a> {
     /// A member, or the leader.
     pub name: &'a Name,
-    /// The token of the claim to be: `<worker>-<milliseconds>-<0..999999>` in the reference's form.
+    /// The token of the claim to be, never used before: see [`claim_token`].
     pub token: String,
-    /// How long the claim is safe from being taken over; `None` is until its owner is gone.
+    /// How long the claim is safe from being taken over, at least 1; `None` is until its owner is gone.
     pub lease_ms: Option<i64>,
-    /// How many tasks the member holds now.
+    /// How many tasks the member holds now, this one included if it does.
     pub holding: u32,
     /// How many it may hold.
     pub limit: Option<u32>,
 }
 
-/// The claim token in the reference's form.
+impl Claimant<'_> {
+    fn check(&self, lapsed_token: Option<&str>) -> Result<(), Refusal> {
+        if self.token.is_empty() || lapsed_token == Some(self.token.as_str()) {
+            return Err(Refusal::input("token", "must be new"));
+        }
+        if self.lease_ms.is_some_and(|ms| ms < 1) {
+            return Err(Refusal::input("lease_ms", "must be at least 1 millisecond"));
+        }
+        Ok(())
+    }
+}
+
+/// The claim token in the reference's form: `<worker>-<milliseconds>-<0..999999>`.
 #[must_use]
 pub fn claim_token(worker: &Name, now: Timestamp, random: u32) -> String {
     alloc::format!("{worker}-{}-{}", now.as_millis(), random % 1_000_000)
@@ -159,6 +142,7 @@ impl Task {
             blocked_by: Vec::new(),
             assignee: None,
             lease_until: None,
+            lease_ms: None,
             attempts: 0,
         }
     }
@@ -166,58 +150,60 @@ impl Task {
     /// Gives the task to `claimant`. `readiness` is what the tasks that it waits for say.
     ///
     /// # Errors
-    /// `not_pending`, `blocked`, `assigned_elsewhere` or `claim_limit`, in this order.
+    /// `not_pending`, `invalid_input` for a token or lease that cannot be, `blocked`, `assigned_elsewhere` or
+    /// `claim_limit`, in this order.
     pub fn claim(
         &mut self,
         claimant: &Claimant<'_>,
         readiness: &Readiness,
         now: Timestamp,
     ) -> Result<(), Refusal> {
-        let lapsed = self.lease_until.is_some_and(|until| until <= now);
-        match self.status {
-            Status::Pending => {}
-            Status::InProgress if lapsed => {}
-            status => {
-                let owner = self.owner.clone();
-                return Err(Refusal::NotPending {
-                    id: self.id.clone(),
-                    status,
-                    owner,
-                });
-            }
-        }
+        self.check_free(now)?;
+        claimant.check(self.claim_token.as_deref())?;
+        let id = || self.id.clone();
         if let Readiness::Blocked { on, failed } = readiness {
+            let (on, failed) = (on.clone(), failed.clone());
             return Err(Refusal::Blocked {
-                id: self.id.clone(),
-                on: on.clone(),
-                failed: failed.clone(),
+                id: id(),
+                on,
+                failed,
             });
         }
-        if let Some(member) = self
-            .assignee
-            .as_ref()
-            .filter(|member| *member != claimant.name.as_str())
-        {
-            return Err(Refusal::AssignedElsewhere {
-                id: self.id.clone(),
-                member: member.clone(),
-            });
+        let name = claimant.name.as_str();
+        if let Some(member) = self.assignee.clone().filter(|member| member != name) {
+            return Err(Refusal::AssignedElsewhere { id: id(), member });
         }
-        if let Some(limit) = claimant.limit.filter(|limit| claimant.holding >= *limit) {
-            let member = claimant.name.to_string();
+        let is_own = self.status == Status::InProgress && self.owner.as_deref() == Some(name);
+        let others = claimant.holding.saturating_sub(u32::from(is_own));
+        if let Some(limit) = claimant.limit.filter(|limit| others >= *limit) {
             return Err(Refusal::ClaimLimit {
-                member,
+                member: name.to_string(),
                 holding: claimant.holding,
                 limit,
             });
         }
         self.status = Status::InProgress;
-        self.owner = Some(claimant.name.to_string());
+        self.owner = Some(name.to_string());
         self.started_at = Some(now.to_string());
         self.claim_token = Some(claimant.token.clone());
         self.lease_until = claimant.lease_ms.map(|ms| now.plus_millis(ms));
+        self.lease_ms = claimant.lease_ms;
+        self.finished_at = None;
         self.attempts = self.attempts.saturating_add(1);
         Ok(())
+    }
+
+    fn check_free(&self, now: Timestamp) -> Result<(), Refusal> {
+        let lapsed = self.lease_until.is_some_and(|until| until <= now);
+        match self.status {
+            Status::Pending => Ok(()),
+            Status::InProgress if lapsed => Ok(()),
+            status => Err(Refusal::NotPending {
+                id: self.id.clone(),
+                status,
+                owner: self.owner.clone(),
+            }),
+        }
     }
 
     fn expect(&self, expected: Status) -> Result<(), Refusal> {
@@ -265,13 +251,8 @@ impl Task {
         self.expect(Status::InProgress)?;
         self.prove(token)?;
         self.result = result.or(self.result.take());
-        if let (Some(until), Some(start)) = (
-            self.lease_until,
-            self.started_at.as_deref().and_then(Timestamp::parse),
-        ) {
-            let length = until.millis_since(start).max(0);
-            self.lease_until = Some(now.plus_millis(length));
-            self.started_at = Some(now.to_string());
+        if let Some(ms) = self.lease_ms {
+            self.lease_until = Some(now.plus_millis(ms));
         }
         Ok(())
     }
@@ -297,6 +278,7 @@ impl Task {
         self.result = result.or(self.result.take());
         self.finished_at = Some(now.to_string());
         self.lease_until = None;
+        self.lease_ms = None;
         Ok(())
     }
 
@@ -339,7 +321,40 @@ impl Task {
             self.prove(token)?;
         }
         self.free();
-        self.finished_at = None;
+        Ok(())
+    }
+
+    /// Changes the status as a caller words it: progress, an end, a release or a retry. Without a `result` the one
+    /// there is stays.
+    ///
+    /// # Errors
+    /// `invalid_status` for words or a step that do not exist, and as the steps themselves say.
+    pub fn transition(
+        &mut self,
+        from: &str,
+        to: &str,
+        token: &str,
+        result: Option<String>,
+        now: Timestamp,
+    ) -> Result<(), Refusal> {
+        let no_such_step = || Refusal::InvalidStatus {
+            from: from.to_string(),
+            to: to.to_string(),
+        };
+        let (Some(before), Some(after)) = (Status::parse(from), Status::parse(to)) else {
+            return Err(no_such_step());
+        };
+        match (before, after) {
+            (Status::InProgress, Status::InProgress) => return self.progress(token, result, now),
+            (Status::InProgress, Status::Completed | Status::Failed) => {
+                return self.finish(token, after, result, now);
+            }
+            (Status::InProgress, Status::Pending) => self.release(token)?,
+            (Status::Failed, Status::Pending) => self.retry(Some(token))?,
+            _ if self.status == Status::Completed => return self.expect(Status::InProgress),
+            _ => return Err(no_such_step()),
+        }
+        self.result = result.or(self.result.take());
         Ok(())
     }
 
@@ -349,6 +364,8 @@ impl Task {
         self.started_at = None;
         self.claim_token = None;
         self.lease_until = None;
+        self.lease_ms = None;
+        self.finished_at = None;
     }
 }
 

@@ -94,6 +94,41 @@ mod tests {
     }
 
     #[test]
+    fn arithmetic_saturates() {
+        let (first, last) = (
+            Timestamp::from_millis(i64::MIN),
+            Timestamp::from_millis(i64::MAX),
+        );
+        assert_eq!(last.plus_millis(i64::MAX), last);
+        assert_eq!(first.plus_millis(i64::MIN), first);
+        assert_eq!(first.plus_millis(i64::MAX), last);
+        assert_eq!(last.millis_since(first), 315_537_984_000_000 - 1);
+        assert_eq!(first.millis_since(last), 1 - 315_537_984_000_000);
+        assert_eq!(
+            (first.to_string(), last.to_string()),
+            (
+                "0000-01-01T00:00:00.000Z".to_string(),
+                "9998-12-31T23:59:59.999Z".to_string()
+            )
+        );
+    }
+
+    #[test]
+    fn other_zones_and_precisions_are_read() {
+        for text in [
+            "1970-01-01T01:00:00.5+01:00",
+            "1970-01-01T00:00:00.500999Z",
+            "1970-01-01 00:00:00.5Z",
+        ] {
+            assert_eq!(
+                Timestamp::parse(text),
+                Some(Timestamp::from_millis(500)),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
     fn text_that_is_no_instant_is_none() {
         for text in ["", "now", "2026-13-01T00:00:00Z", "2026-11-30"] {
             assert_eq!(Timestamp::parse(text), None, "{text}");

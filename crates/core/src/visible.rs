@@ -81,11 +81,39 @@ mod tests {
         assert_eq!(visible("a\rb", Lines::Keep), "a\u{240d}b");
     }
 
+    /// Characters that reverse the reading order or end a line without being control characters.
+    const REORDERING: [char; 14] = [
+        '\u{200e}', '\u{200f}', '\u{061c}', '\u{2028}', '\u{2029}', '\u{202a}', '\u{202b}',
+        '\u{202c}', '\u{202d}', '\u{202e}', '\u{2066}', '\u{2067}', '\u{2068}', '\u{2069}',
+    ];
+
+    #[test]
+    fn what_moves_text_about_is_shown_as_lost() {
+        for c in REORDERING.into_iter().chain(['\u{80}', '\u{9f}', '\u{85}']) {
+            assert_eq!(visible(&alloc::format!("a{c}b"), Lines::Keep), "a\u{FFFD}b");
+        }
+        assert_eq!(
+            visible("\0\x1f\x7f", Lines::Keep),
+            "\u{2400}\u{241f}\u{2421}"
+        );
+        for c in [
+            '\u{200d}', '\u{2027}', '\u{202f}', '\u{2065}', '\u{206a}', '\u{a0}', '~', ' ',
+        ] {
+            let text = alloc::format!("a{c}b");
+            assert_eq!(visible(&text, Lines::Fold), text);
+        }
+    }
+
     proptest! {
         #[test]
         fn nothing_that_is_shown_can_control_a_terminal(text in any::<String>()) {
+            let harmless = |c: char| c == '\t' || !(c.is_control() || REORDERING.contains(&c));
             let shown = visible(&text, Lines::Fold);
-            prop_assert!(shown.chars().all(|c| c == '\t' || !c.is_control()));
+            prop_assert!(shown.chars().all(harmless));
+            prop_assert_eq!(shown.chars().count(), text.chars().count());
+            let shown = visible(&text, Lines::Keep);
+            prop_assert!(shown.chars().all(|c| c == '\n' || harmless(c)));
+            prop_assert_eq!(&visible(&shown, Lines::Keep), &shown, "what is shown stays as it is");
         }
     }
 }

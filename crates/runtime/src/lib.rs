@@ -7,3 +7,4 @@
 pub mod clock;
 pub mod desk;
 pub mod overlay;
+pub mod process;

@@ -1,9 +1,8 @@
 //! The law of this workspace, as a test: which crate may know which, where files, processes, clocks and the terminal
-//! live, and how long and how named files and pages are.
+//! live (`homes`), how long and how named files are, and what `pages` may say.
 //!
-//! It reads manifests through `cargo metadata` and sources as text. What a rule forbids has one home; a file elsewhere
-//! that needs it all the same is a named exception with its reason, and an exception that is no longer needed fails too.
-//! Test items, test files, benches and `crates/sim` (equipment, never published) may open and start what they need.
+//! It reads manifests through `cargo metadata` and sources as text (`source`). Test items, test files, benches and
+//! `crates/sim` (equipment, never published) may open and start what they need.
 //!
 //! A failure names each place and says why the rule is there.
 #![allow(
@@ -11,6 +10,8 @@
     reason = "a repository that cannot be read fails its test"
 )]
 
+#[path = "law/homes.rs"]
+mod homes;
 #[path = "law/pages.rs"]
 mod pages;
 #[path = "law/source.rs"]
@@ -52,191 +53,9 @@ const CORE_BUILDS_ON: &[&str] = &[
     "unicode-normalization",
 ];
 
-/// Something that has one home.
-struct Home {
-    crates: &'static [&'static str],
-    /// A path is forbidden elsewhere if it is one of these or lies below one.
-    below: &'static [&'static str],
-    /// A path is forbidden elsewhere if it ends in one of these.
-    ending: &'static [&'static str],
-    /// Allowed everywhere, although it lies below.
-    harmless: &'static [&'static str],
-    reason: &'static str,
-}
-
-const FILES: Home = Home {
-    crates: &["store"],
-    below: &[
-        "std::fs",
-        "std::os::unix::fs",
-        "tokio::fs",
-        "rustix::fs",
-        "tempfile",
-        "notify",
-    ],
-    ending: &["File::open", "File::create", "OpenOptions::new"],
-    harmless: &[],
-    reason: "files are opened in `store` only: locks, whole records, private modes and containment are kept in one place",
-};
-
-const PROCESSES: Home = Home {
-    crates: &["runtime"],
-    below: &[
-        "std::process",
-        "std::os::unix::process",
-        "tokio::process",
-        "rustix::process",
-        "process_wrap",
-    ],
-    ending: &["Command::new"],
-    harmless: &["std::process::ExitCode", "std::process::Termination"],
-    reason: "processes live in `runtime` only: every child is in a group, is watched, and is ended before its owner",
-};
-
-const CLOCKS: Home = Home {
-    crates: &["runtime"],
-    below: &["tokio::time", "rustix::time"],
-    ending: &[
-        "Instant::now",
-        "SystemTime::now",
-        "Timestamp::now",
-        "Zoned::now",
-    ],
-    harmless: &[],
-    reason: "clocks are read in `runtime` only: time is an argument everywhere else, so that a test can pass it",
-};
-
-const TERMINAL: Home = Home {
-    crates: &["pitcrew"],
-    below: &[
-        "std::io::stdin",
-        "std::io::stdout",
-        "std::io::stderr",
-        "anstream",
-    ],
-    ending: &[
-        "print!",
-        "println!",
-        "eprint!",
-        "eprintln!",
-        "dbg!",
-        "io::stdin",
-        "io::stdout",
-        "io::stderr",
-    ],
-    harmless: &[],
-    reason: "only `pitcrew` prints and reads the terminal: the other crates are useful without any face",
-};
-
-/// A file outside the home that needs the path all the same, and why.
-const EXCEPTIONS: &[(&str, &str, &str)] = &[
-    (
-        "crates/pitcrew/build.rs",
-        "std::fs",
-        "a build script runs before there is a store",
-    ),
-    (
-        "crates/pitcrew/build.rs",
-        "std::process",
-        "a build script runs before there is a runtime",
-    ),
-    (
-        "crates/pitcrew/build.rs",
-        "Command::new",
-        "a build script runs before there is a runtime",
-    ),
-    (
-        "crates/pitcrew/build.rs",
-        "println!",
-        "cargo reads a build script's standard output",
-    ),
-    (
-        "crates/runtime/src/process/table.rs",
-        "std::fs",
-        "`/proc` is the process table, not a file of the team",
-    ),
-    (
-        "crates/runtime/src/process/identity.rs",
-        "std::fs",
-        "the boot id is read from `/proc`",
-    ),
-    (
-        "crates/runtime/src/process/launch.rs",
-        "std::fs",
-        "a program is looked for on PATH before it is started",
-    ),
-    (
-        "crates/runtime/src/process/launch.rs",
-        "rustix::fs",
-        "a program is looked for on PATH before it is started",
-    ),
-    (
-        "crates/runtime/src/process/capture.rs",
-        "std::fs",
-        "an open file is handed over by its owner; none is opened",
-    ),
-];
-
 const EMPTY_NAMES: &[&str] = &[
     "utils", "util", "common", "helpers", "helper", "manager", "types", "imp", "misc", "mod",
 ];
-
-impl Home {
-    fn forbids(&self, path: &str) -> Option<&'static str> {
-        let below = |head: &&str| {
-            path.strip_prefix(*head)
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
-        };
-        let ends = |tail: &&str| {
-            path.strip_suffix(*tail)
-                .is_some_and(|head| head.is_empty() || head.ends_with("::"))
-        };
-        if self.harmless.iter().any(below) {
-            return None;
-        }
-        self.below
-            .iter()
-            .find(|head| below(head))
-            .or_else(|| self.ending.iter().find(|tail| ends(tail)))
-            .copied()
-    }
-
-    /// Every place outside the home, as file, line and the pattern that it meets.
-    fn strangers(&self) -> Vec<(String, usize, &'static str)> {
-        let at_home = |name: &str| {
-            self.crates
-                .iter()
-                .any(|home| name.starts_with(&format!("crates/{home}/src/")))
-        };
-        let sources = shipped_sources();
-        let abroad = sources.iter().filter(|(name, _)| !at_home(name));
-        abroad
-            .flat_map(|(name, source)| {
-                let mentions = source.mentions().into_iter();
-                mentions.filter_map(move |found| {
-                    Some((name.clone(), found.line, self.forbids(&found.path)?))
-                })
-            })
-            .collect()
-    }
-
-    #[track_caller]
-    fn holds(&self) {
-        let excused = |name: &str, pattern: &str| {
-            EXCEPTIONS
-                .iter()
-                .any(|(file, what, _)| *file == name && *what == pattern)
-        };
-        let strangers = self
-            .strangers()
-            .into_iter()
-            .filter(|(name, _, pattern)| !excused(name, pattern));
-        none(
-            self.reason,
-            strangers.map(|(name, line, pattern)| format!("{name}:{line}: {pattern}")),
-        );
-    }
-}
 
 /// Fails with every breach and the rule's reason.
 #[track_caller]
@@ -438,46 +257,6 @@ fn core_is_no_std() {
         mentions.map(move |found| format!("{name}:{}: {}", found.line, found.path))
     });
     none("core uses `core` and `alloc`; `std` is for its tests", uses);
-}
-
-#[test]
-fn files_are_opened_in_the_store() {
-    FILES.holds();
-}
-
-#[test]
-fn processes_live_in_the_runtime() {
-    PROCESSES.holds();
-}
-
-#[test]
-fn clocks_are_read_in_the_runtime() {
-    CLOCKS.holds();
-}
-
-#[test]
-fn only_the_binary_prints() {
-    TERMINAL.holds();
-}
-
-#[test]
-fn every_exception_is_needed() {
-    let strangers: Vec<_> = [FILES, PROCESSES, CLOCKS, TERMINAL]
-        .iter()
-        .flat_map(Home::strangers)
-        .collect();
-    let needed = |file: &str, what: &str| {
-        strangers
-            .iter()
-            .any(|(name, _, pattern)| name == file && *pattern == what)
-    };
-    let stale = EXCEPTIONS
-        .iter()
-        .filter(|(file, what, _)| !needed(file, what));
-    none(
-        "an exception goes when its reason goes",
-        stale.map(|(file, what, reason)| format!("{file}: {what} ({reason})")),
-    );
 }
 
 #[test]

@@ -1,14 +1,21 @@
 //! Reading one line of a mailbox, whoever wrote it.
 //!
 //! A message is an object with `id`, `from`, `to` and `body`; `type` may be missing, since the spec's own shape has
-//! none. A line with another `type` is no message and no damage: a newer writer knows more than we do. Anything else
+//! none. A line of another `type` is no message and no damage: a newer writer knows more than we do. Anything else
 //! is [`Damage`], which is counted and shown with its place, never skipped in silence.
+//!
+//! Always holds: [`read_head`] and [`read_record`] take the same lines and see the same message in each, because both
+//! read them through one `Wire`. A key that stands twice in a line is damage, since two readers would choose
+//! differently. A value of another type than text is kept as its JSON text, byte for byte.
 
 use alloc::borrow::Cow;
 use alloc::string::{String, ToString};
+use core::fmt;
 use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 
-use super::{Fact, Intent, Message, Receipt};
+use super::{Fact, Intent, Message, MessageKey, Receipt};
 use crate::json;
 
 /// A place in a log that holds no record.
@@ -33,42 +40,15 @@ pub enum Line {
     Other,
 }
 
-/// A message id as the unread index keeps it: 128 bits of the id's text, so that a million ids cost no more than
-/// their places. Ids of our own are UUIDs; two different ids meeting here would hide one message from listing, never
-/// lose it from the log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct MessageKey(u128);
-
-impl MessageKey {
-    /// The key of `id`: FNV-1a over its bytes.
+impl Line {
+    /// When this line says that its message was acknowledged: a delivery receipt, or a message that carries its own.
     #[must_use]
-    pub fn of(id: &str) -> Self {
-        Self::of_bytes(id.as_bytes())
-    }
-
-    /// The key of any bytes.
-    #[must_use]
-    pub fn of_bytes(bytes: &[u8]) -> Self {
-        const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013B;
-        const BASIS: u128 = 0x6C62_272E_07BB_0142_62B8_2175_6295_C58D;
-        Self(bytes.iter().fold(BASIS, |hash, byte| {
-            (hash ^ u128::from(*byte)).wrapping_mul(PRIME)
-        }))
-    }
-}
-
-impl serde::Serialize for MessageKey {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&format_args!("{:032x}", self.0))
-    }
-}
-
-impl<'de> Deserialize<'de> for MessageKey {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        u128::from_str_radix(&text, 16)
-            .map(Self)
-            .map_err(serde::de::Error::custom)
+    pub fn delivered_at(&self) -> Option<&str> {
+        match self {
+            Self::Message(_, delivered_at) => delivered_at.as_deref(),
+            Self::Receipt(Receipt::Delivered { delivered_at, .. }) => Some(delivered_at),
+            Self::Receipt(Receipt::Noted { .. }) | Self::Other => None,
+        }
     }
 }
 
@@ -92,255 +72,258 @@ pub enum Head {
     Other,
 }
 
-/// The fields that tell what a line is, without copying its text.
-#[derive(Deserialize)]
-struct Outline<'a> {
-    #[serde(rename = "type", borrow, default)]
-    kind: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    id: Option<Cow<'a, str>>,
-    #[serde(default)]
-    from: Option<serde::de::IgnoredAny>,
-    #[serde(default)]
-    to: Option<serde::de::IgnoredAny>,
-    #[serde(default)]
-    body: Option<serde::de::IgnoredAny>,
-    #[serde(rename = "messageId", borrow, default)]
-    message_id: Option<Cow<'a, str>>,
-    #[serde(rename = "deliveredAt", default)]
-    delivered_at: Option<serde::de::IgnoredAny>,
-    #[serde(borrow, default)]
-    fact: Option<Cow<'a, str>>,
-    #[serde(default)]
-    redelivery: Option<u32>,
+/// A value that decides what a line is. One of the wrong type spoils only what it was to decide.
+enum Scalar<'a> {
+    Text(Cow<'a, str>),
+    Number(u64),
+    Neither,
 }
 
-impl Outline<'_> {
-    fn head(&self) -> Result<Head, &'static str> {
-        let about = || {
-            self.message_id
-                .as_deref()
-                .map(MessageKey::of)
-                .ok_or("a receipt without messageId")
-        };
-        match self.kind.as_deref() {
-            None | Some("message") => {
-                let whole = self.from.is_some() && self.to.is_some() && self.body.is_some();
-                match &self.id {
-                    Some(id) if whole => Ok(Head::Message {
-                        key: MessageKey::of(id),
-                        delivered: self.delivered_at.is_some(),
-                        redelivery: self.redelivery.unwrap_or(0),
-                    }),
-                    _ => Err("not a message: id, from, to or body is missing"),
+impl<'de: 'a, 'a> Deserialize<'de> for Scalar<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ScalarVisitor)
+    }
+}
+
+struct ScalarVisitor;
+
+impl<'de> Visitor<'de> for ScalarVisitor {
+    type Value = Scalar<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any value")
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(Scalar::Text(Cow::Borrowed(text)))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Scalar::Text(Cow::Owned(text.to_string())))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
+        Ok(Scalar::Number(number))
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
+        Ok(Scalar::Neither)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+        Ok(Scalar::Neither)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+        Ok(Scalar::Neither)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
+        while items.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Scalar::Neither)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
+        while entries.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Scalar::Neither)
+    }
+}
+
+/// The keys of every kind of record. `V` is what is kept of a text: nothing for a [`Head`], its JSON for a [`Line`].
+#[derive(Deserialize)]
+#[serde(bound(deserialize = "V: Deserialize<'de>"))]
+struct Wire<'a, V> {
+    #[serde(rename = "type", borrow)]
+    kind: Option<Scalar<'a>>,
+    #[serde(borrow)]
+    id: Option<Scalar<'a>>,
+    from: Option<V>,
+    to: Option<V>,
+    body: Option<V>,
+    timestamp: Option<V>,
+    #[serde(rename = "deliveredAt")]
+    delivered_at: Option<V>,
+    reply_to: Option<V>,
+    intent: Option<V>,
+    idempotency_key: Option<V>,
+    verified: Option<V>,
+    #[serde(borrow)]
+    redelivery: Option<Scalar<'a>>,
+    #[serde(rename = "messageId", borrow)]
+    message_id: Option<Scalar<'a>>,
+    #[serde(borrow)]
+    fact: Option<Scalar<'a>>,
+    at: Option<V>,
+    detail: Option<V>,
+}
+
+/// What a line claims to be, once it is known to be whole.
+enum Kind<'w> {
+    Message { id: &'w str, redelivery: u32 },
+    Delivery { message_id: &'w str },
+    Noted { message_id: &'w str, fact: Fact },
+    Other,
+}
+
+/// Why a line is damage: what the JSON reader says, which a repaired line may not say, or what its keys lack.
+enum Fault {
+    Json(serde_json::Error),
+    Shape(&'static str),
+}
+
+impl From<serde_json::Error> for Fault {
+    fn from(refused: serde_json::Error) -> Self {
+        Self::Json(refused)
+    }
+}
+
+impl<V> Wire<'_, V> {
+    fn kind(&self) -> Result<Kind<'_>, Fault> {
+        match &self.kind {
+            None => self.message(),
+            Some(Scalar::Text(kind)) => match kind.as_ref() {
+                "message" => self.message(),
+                "delivery-receipt" => Ok(Kind::Delivery {
+                    message_id: self.about()?,
+                }),
+                "receipt" => {
+                    let message_id = self.about()?;
+                    let known = match &self.fact {
+                        Some(Scalar::Text(word)) => Fact::parse(word),
+                        _ => None,
+                    };
+                    Ok(known.map_or(Kind::Other, |fact| Kind::Noted { message_id, fact }))
                 }
-            }
-            Some("delivery-receipt") => about().map(Head::Delivered),
-            Some("receipt") => about().map(|key| match self.fact.as_deref() {
-                Some("dead_lettered") => Head::DeadLettered(key),
-                _ => Head::Other,
-            }),
-            Some(_) => Ok(Head::Other),
+                _ => Ok(Kind::Other),
+            },
+            Some(Scalar::Number(_) | Scalar::Neither) => Err(Fault::Shape("type is no text")),
+        }
+    }
+
+    fn message(&self) -> Result<Kind<'_>, Fault> {
+        let whole = self.from.is_some() && self.to.is_some() && self.body.is_some();
+        let Some(Scalar::Text(id)) = self.id.as_ref().filter(|_| whole) else {
+            let lacks = "not a message: id, from, to or body is missing";
+            return Err(Fault::Shape(lacks));
+        };
+        let redelivery = match self.redelivery {
+            Some(Scalar::Number(times)) => u32::try_from(times).unwrap_or(u32::MAX),
+            _ => 0,
+        };
+        Ok(Kind::Message { id, redelivery })
+    }
+
+    fn about(&self) -> Result<&str, Fault> {
+        match &self.message_id {
+            Some(Scalar::Text(id)) => Ok(id),
+            _ => Err(Fault::Shape("a receipt without messageId")),
         }
     }
 }
 
-/// Reads what the unread index needs of one line (without its line end).
+/// Reads what the unread index needs of one line (without its line end). The texts in it are not copied.
 ///
 /// # Errors
 /// Why the line is damage.
 pub fn read_head(line: &[u8]) -> Result<Head, String> {
-    let line = json::trim(line);
-    if line.is_empty() {
-        return Ok(Head::Other);
-    }
-    let refused = match serde_json::from_slice::<Outline<'_>>(line) {
-        Ok(outline) => return outline.head().map_err(String::from),
-        Err(refused) => refused,
-    };
-    let Some(mended) = json::repair(line) else {
-        return Err(refused.to_string());
-    };
-    match serde_json::from_str::<Outline<'_>>(&mended) {
-        Ok(outline) => outline.head().map_err(String::from),
-        Err(refused) => Err(refused.to_string()),
-    }
-}
-
-#[derive(Deserialize)]
-struct Wire {
-    #[serde(rename = "type", default)]
-    kind: Option<String>,
-    #[serde(default)]
-    id: Option<String>,
-    #[serde(default)]
-    from: Option<serde_json::Value>,
-    #[serde(default)]
-    to: Option<serde_json::Value>,
-    #[serde(default)]
-    body: Option<serde_json::Value>,
-    #[serde(default)]
-    timestamp: Option<serde_json::Value>,
-    #[serde(rename = "messageId", default)]
-    message_id: Option<String>,
-    #[serde(rename = "deliveredAt", default)]
-    delivered_at: Option<serde_json::Value>,
-    #[serde(default)]
-    reply_to: Option<serde_json::Value>,
-    #[serde(default)]
-    intent: Option<serde_json::Value>,
-    #[serde(default)]
-    idempotency_key: Option<serde_json::Value>,
-    #[serde(default)]
-    verified: Option<serde_json::Value>,
-    #[serde(default)]
-    redelivery: Option<u32>,
-    #[serde(default)]
-    fact: Option<String>,
-    #[serde(default)]
-    at: Option<serde_json::Value>,
-    #[serde(default)]
-    detail: Option<serde_json::Value>,
-}
-
-/// A value of another type than text, which some writers keep where text belongs, as text.
-fn text(value: serde_json::Value) -> String {
-    match value {
-        serde_json::Value::String(text) => text,
-        other => other.to_string(),
-    }
-}
-
-impl Wire {
-    fn line(self) -> Result<Line, &'static str> {
-        match self.kind.as_deref() {
-            None | Some("message") => self.message(),
-            Some("delivery-receipt") => Ok(Line::Receipt(Receipt::Delivered {
-                message_id: self.message_id.ok_or("a receipt without messageId")?,
-                delivered_at: self.delivered_at.map(text).unwrap_or_default(),
-            })),
-            Some("receipt") => {
-                let fact = self.fact.as_deref().and_then(Fact::parse);
-                let message_id = self.message_id.ok_or("a receipt without messageId")?;
-                let at = self.at.map(text).unwrap_or_default();
-                let detail = self.detail.map(text);
-                Ok(fact.map_or(Line::Other, |fact| {
-                    Line::Receipt(Receipt::Noted {
-                        message_id,
-                        fact,
-                        at,
-                        detail,
-                    })
-                }))
-            }
-            Some(_) => Ok(Line::Other),
-        }
-    }
-
-    fn message(self) -> Result<Line, &'static str> {
-        let (Some(id), Some(from), Some(to), Some(body)) = (self.id, self.from, self.to, self.body)
-        else {
-            return Err("not a message: id, from, to or body is missing");
-        };
-        let message = Message {
-            id,
-            from: text(from),
-            to: text(to),
-            body: text(body),
-            timestamp: self.timestamp.map(text).unwrap_or_default(),
-            reply_to: self.reply_to.map(text),
-            intent: self
-                .intent
-                .and_then(|intent| serde_json::from_value::<Intent>(intent).ok()),
-            idempotency_key: self.idempotency_key.map(text),
-            verified: self.verified.and_then(|verified| verified.as_bool()),
-            redelivery: self.redelivery.unwrap_or(0),
-        };
-        Ok(Line::Message(message, self.delivered_at.map(text)))
-    }
+    read(line, Head::Other, |line| {
+        let wire: Wire<'_, IgnoredAny> = serde_json::from_slice(line)?;
+        Ok(match wire.kind()? {
+            Kind::Message { id, redelivery } => Head::Message {
+                key: MessageKey::of(id),
+                delivered: wire.delivered_at.is_some(),
+                redelivery,
+            },
+            Kind::Delivery { message_id } => Head::Delivered(MessageKey::of(message_id)),
+            Kind::Noted { message_id, fact } => match fact {
+                Fact::DeadLettered => Head::DeadLettered(MessageKey::of(message_id)),
+                Fact::Notified | Fact::Submitted | Fact::Shown => Head::Other,
+            },
+            Kind::Other => Head::Other,
+        })
+    })
 }
 
 /// Reads one line (without its line end) in full.
 ///
 /// # Errors
-/// Why the line is damage: the same as [`read_head`] says of it.
+/// Why the line is damage: whenever [`read_head`] says so too.
 pub fn read_record(line: &[u8]) -> Result<Line, String> {
-    if json::trim(line).is_empty() {
-        return Ok(Line::Other);
+    read(line, Line::Other, |line| {
+        let wire: Wire<'_, &RawValue> = serde_json::from_slice(line)?;
+        Ok(match wire.kind()? {
+            Kind::Message { id, redelivery } => {
+                let message = wire.in_full(id, redelivery)?;
+                Line::Message(message, optional(wire.delivered_at)?)
+            }
+            Kind::Delivery { message_id } => Line::Receipt(Receipt::Delivered {
+                message_id: message_id.to_string(),
+                delivered_at: optional(wire.delivered_at)?.unwrap_or_default(),
+            }),
+            Kind::Noted { message_id, fact } => Line::Receipt(Receipt::Noted {
+                message_id: message_id.to_string(),
+                fact,
+                at: optional(wire.at)?.unwrap_or_default(),
+                detail: optional(wire.detail)?,
+            }),
+            Kind::Other => Line::Other,
+        })
+    })
+}
+
+/// Reads a line strictly and, where that fails over its text and not over what it says, once more repaired.
+fn read<T>(line: &[u8], blank: T, strictly: fn(&[u8]) -> Result<T, Fault>) -> Result<T, String> {
+    let line = json::trim(line);
+    if line.is_empty() {
+        return Ok(blank);
     }
-    let wire: Wire = json::read(line).map_err(|refused| refused.to_string())?;
-    wire.line().map_err(String::from)
+    if !line.starts_with(b"{") {
+        return Err("not a JSON object".into());
+    }
+    let first = strictly(line);
+    let mended = match first {
+        Err(Fault::Json(_)) => json::repair(line),
+        _ => None,
+    };
+    match mended.map_or(first, |text| strictly(text.as_bytes())) {
+        Ok(read) => Ok(read),
+        Err(Fault::Json(refused)) => Err(refused.to_string()),
+        Err(Fault::Shape(why)) => Err(why.into()),
+    }
+}
+
+impl Wire<'_, &RawValue> {
+    fn in_full(&self, id: &str, redelivery: u32) -> Result<Message, Fault> {
+        let intent = optional(self.intent)?;
+        Ok(Message {
+            id: id.to_string(),
+            from: optional(self.from)?.unwrap_or_default(),
+            to: optional(self.to)?.unwrap_or_default(),
+            body: optional(self.body)?.unwrap_or_default(),
+            timestamp: optional(self.timestamp)?.unwrap_or_default(),
+            reply_to: optional(self.reply_to)?,
+            intent: intent.and_then(|word| Intent::parse(&word).ok()),
+            idempotency_key: optional(self.idempotency_key)?,
+            verified: match self.verified.map(RawValue::get) {
+                Some("true") => Some(true),
+                Some("false") => Some(false),
+                _ => None,
+            },
+            redelivery,
+        })
+    }
+}
+
+/// A text, or the JSON of a value that some writer kept where text belongs.
+fn optional(value: Option<&RawValue>) -> Result<Option<String>, Fault> {
+    let Some(json) = value.map(RawValue::get) else {
+        return Ok(None);
+    };
+    if json.starts_with('"') {
+        return Ok(Some(serde_json::from_str(json)?));
+    }
+    Ok(Some(json.to_string()))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn a_message_without_type_is_a_message() {
-        let line =
-            br#"{"id":"1","from":"a","to":"b","body":"x","timestamp":"t","deliveredAt":"d"}"#;
-        let Ok(Line::Message(message, Some(at))) = read_record(line) else {
-            panic!()
-        };
-        assert_eq!(
-            (message.id.as_str(), message.body.as_str(), at.as_str()),
-            ("1", "x", "d")
-        );
-        assert_eq!(
-            read_head(line),
-            Ok(Head::Message {
-                key: MessageKey::of("1"),
-                delivered: true,
-                redelivery: 0
-            })
-        );
-    }
-
-    #[test]
-    fn a_body_of_another_type_is_shown_as_json() {
-        let Ok(Line::Message(message, None)) =
-            read_record(br#"{"id":"1","from":"a","to":"b","body":["x"]}"#)
-        else {
-            panic!()
-        };
-        assert_eq!(message.body, r#"["x"]"#);
-    }
-
-    #[test]
-    fn an_unknown_kind_is_neither_message_nor_damage() {
-        assert_eq!(
-            read_record(br#"{"type":"poll","id":3}"#.as_slice()).ok(),
-            None,
-            "a wrong type is damage"
-        );
-        assert_eq!(read_record(br#"{"type":"poll","id":"3"}"#), Ok(Line::Other));
-    }
-
-    #[test]
-    fn what_is_no_record_says_why() {
-        for line in [
-            &b"null"[..],
-            b"[]",
-            b"\"x\"",
-            b"{}",
-            b"{\"not valid",
-            b"{\"type\":\"delivery-receipt\"}",
-        ] {
-            assert!(read_head(line).is_err(), "{line:?}");
-            assert!(read_record(line).is_err(), "{line:?}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn head_and_record_agree_on_damage(line in prop_oneof![
-            proptest::collection::vec(any::<u8>(), 0..80),
-            r#"\{("type":"(message|delivery-receipt|receipt|x)",)?("id":"[a-z]{0,3}",)?("from":"a",)?("to":("b"|null),)?("body":("x"|1|null),)?("messageId":"m",)?"z":1\}"#
-                .prop_map(String::into_bytes),
-        ]) {
-            prop_assert_eq!(read_head(&line).is_err(), read_record(&line).is_err());
-        }
-    }
-}
+mod tests;

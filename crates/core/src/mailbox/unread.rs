@@ -4,29 +4,34 @@
 //! costs what is unread and not what was ever sent. It may be deleted at any time: the log is then read again, and
 //! only the counts of failed deliveries start over.
 //!
+//! A message is open when no line of the log acknowledges it and it was not given up, or was put back since.
+//! Where an acknowledgement stands does not matter: it may come before its message.
+//!
 //! | call | meaning |
 //! |---|---|
 //! | [`Unread::absorb`] | the next line of the log, in order |
 //! | [`Unread::settle`] | a line beyond what was absorbed: only what closes open messages counts |
-//! | [`Unread::lease`] | hands the first open message to one reader for a while |
-//! | [`Unread::close`] | the message was acknowledged or given up |
+//! | [`Unread::lease`] | hands the first open message that nobody holds to one reader for a while |
+//! | [`Unread::give_back_attempt`] | the reader gives it up again |
+//! | [`Unread::close`] | the message was acknowledged |
 //!
 //! Always holds: `open` is in log order, holds no message twice, and at most [`OPEN_CAP`] of them; when it is full,
 //! `scanned` stops there, so memory does not grow with the mailbox. A message leased to one reader is given to no
-//! other until the lease runs out, the reader gives it back, or acknowledges it.
+//! other until the lease runs out by the caller's clock, is given back, or the message is acknowledged.
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
-use super::record::{Head, MessageKey};
+use super::key::MessageKey;
+use super::record::Head;
 use crate::time::Timestamp;
 
 /// The most open messages that the index holds at once.
 pub const OPEN_CAP: usize = 16_384;
 
-/// How many closed ids are remembered, against doubles and against receipts that came before their message. A double
-/// further apart shows its message again: at least once, with the same id.
+/// How many acknowledged and how many given-up ids are remembered, against doubles and against receipts that came
+/// before their message. A double further apart shows its message again: at least once, with the same id.
 const MEMORY: usize = 256;
 
 /// One open message.
@@ -50,6 +55,12 @@ fn is_zero(n: &u32) -> bool {
     *n == 0
 }
 
+impl OpenMessage {
+    fn is_held(&self, now: Timestamp) -> bool {
+        self.lease.as_ref().is_some_and(|lease| lease.until > now)
+    }
+}
+
 /// One reader's hold on an open message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lease {
@@ -70,18 +81,25 @@ pub struct Mark {
 
 /// The index. [`Unread::default`] knows nothing and starts at the beginning of the log.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(from = "Saved")]
+#[serde(from = "Saved", rename_all = "camelCase")]
 pub struct Unread {
     scanned: u64,
     mark: Option<Mark>,
-    open: VecDeque<OpenMessage>,
-    closed: VecDeque<MessageKey>,
+    /// By where their lines start.
+    #[serde(serialize_with = "as_list")]
+    open: BTreeMap<u64, OpenMessage>,
+    closed: Memory,
+    #[serde(skip_serializing_if = "VecDeque::is_empty")]
+    given_up: Memory,
     #[serde(skip)]
     places: BTreeMap<MessageKey, u64>,
 }
 
+type Memory = VecDeque<MessageKey>;
+
 /// The index as it is kept: what can be derived is left out.
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Saved {
     scanned: u64,
     #[serde(default)]
@@ -89,19 +107,51 @@ struct Saved {
     #[serde(default)]
     open: VecDeque<OpenMessage>,
     #[serde(default)]
-    closed: VecDeque<MessageKey>,
+    closed: Memory,
+    #[serde(default)]
+    given_up: Memory,
+}
+
+fn as_list<S: Serializer>(
+    open: &BTreeMap<u64, OpenMessage>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(open.values())
 }
 
 impl From<Saved> for Unread {
+    /// An index that contradicts itself is no index: the log is read again.
     fn from(saved: Saved) -> Self {
-        let places = saved.open.iter().map(|open| (open.key, open.at)).collect();
+        let count = saved.open.len();
+        let places: BTreeMap<_, _> = saved.open.iter().map(|open| (open.key, open.at)).collect();
+        let open: BTreeMap<_, _> = saved.open.into_iter().map(|open| (open.at, open)).collect();
+        let each_once = places.len() == count && open.len() == count;
+        let end = saved
+            .mark
+            .as_ref()
+            .map_or(0, |mark| mark.at.saturating_add(1));
+        let within = open.keys().all(|at| *at < end) && end <= saved.scanned;
+        if !each_once || !within || (saved.mark.is_none() && saved.scanned > 0) {
+            return Self::default();
+        }
         Self {
             scanned: saved.scanned,
             mark: saved.mark,
-            open: saved.open,
+            open,
             closed: saved.closed,
+            given_up: saved.given_up,
             places,
         }
+    }
+}
+
+fn remember(memory: &mut Memory, key: MessageKey) {
+    if memory.contains(&key) {
+        return;
+    }
+    memory.push_back(key);
+    while memory.len() > MEMORY {
+        memory.pop_front();
     }
 }
 
@@ -128,7 +178,7 @@ impl Unread {
 
     /// The open messages, oldest first.
     pub fn open(&self) -> impl ExactSizeIterator<Item = &OpenMessage> {
-        self.open.iter()
+        self.open.values()
     }
 
     /// Whether the index takes no more messages until some are closed.
@@ -145,22 +195,35 @@ impl Unread {
 
     /// Takes in the line at `at..end` (its line end included), which `head` was read from. Lines before `scanned`
     /// are known already and change nothing, so a line may be offered again. `None` for `head` stands for damage.
-    /// Answers whether it was taken: not when the index is full.
+    /// Answers whether it was taken: a new message is not when the index is full, and then nothing changes.
     pub fn absorb(&mut self, at: u64, end: u64, line: &[u8], head: Option<Head>) -> bool {
+        self.absorb_within(OPEN_CAP, at, end, line, head)
+    }
+
+    fn absorb_within(
+        &mut self,
+        cap: usize,
+        at: u64,
+        end: u64,
+        line: &[u8],
+        head: Option<Head>,
+    ) -> bool {
         if at < self.scanned {
             return true;
-        }
-        if self.is_full() && matches!(head, Some(Head::Message { .. })) {
-            return false;
         }
         match head {
             Some(Head::Message {
                 key,
-                delivered,
+                delivered: false,
                 redelivery,
-            }) => self.take_in(at, key, delivered, redelivery),
-            Some(head) => self.settle(head),
-            None => {}
+            }) => {
+                if !self.take_in(cap, at, key, redelivery) {
+                    return false;
+                }
+            }
+            Some(Head::Message { key, .. } | Head::Delivered(key)) => self.close(key),
+            Some(Head::DeadLettered(key)) => self.give_up(key),
+            Some(Head::Other) | None => {}
         }
         self.scanned = end;
         self.mark = Some(Mark {
@@ -170,62 +233,71 @@ impl Unread {
         true
     }
 
-    fn take_in(&mut self, at: u64, key: MessageKey, delivered: bool, redelivery: u32) {
-        if redelivery > 0 {
-            self.closed.retain(|closed| *closed != key);
+    /// Opens a message unless it is known. Answers whether there was room, where room was needed.
+    fn take_in(&mut self, cap: usize, at: u64, key: MessageKey, redelivery: u32) -> bool {
+        let is_given_up = redelivery == 0 && self.given_up.contains(&key);
+        if is_given_up || self.holds(key) || self.closed.contains(&key) {
+            return true;
         }
-        if delivered {
-            self.close(key);
-        } else if !self.closed.contains(&key) && !self.places.contains_key(&key) {
-            self.open.push_back(OpenMessage {
-                at,
-                key,
-                attempts: 0,
-                lease: None,
-            });
-            self.places.insert(key, at);
+        if self.open.len() >= cap {
+            return false;
         }
+        self.given_up.retain(|given_up| *given_up != key);
+        let (attempts, lease) = (0, None);
+        let message = OpenMessage {
+            at,
+            key,
+            attempts,
+            lease,
+        };
+        self.open.insert(at, message);
+        self.places.insert(key, at);
+        true
     }
 
-    /// Takes from a line beyond what was absorbed only what closes messages.
+    /// Takes from a line beyond what was absorbed only what closes an open message. The line is absorbed in its turn.
     pub fn settle(&mut self, head: Head) {
         match head {
-            Head::Delivered(key) | Head::DeadLettered(key) => self.close(key),
-            Head::Message { .. } | Head::Other => {}
+            Head::Delivered(key) if self.holds(key) => self.close(key),
+            Head::Message {
+                key,
+                delivered: true,
+                ..
+            } if self.holds(key) => self.close(key),
+            Head::DeadLettered(key) if self.holds(key) => self.give_up(key),
+            _ => {}
         }
     }
 
-    /// The message was acknowledged or given up.
+    /// The message was acknowledged. Nothing opens it again as long as it is remembered.
     pub fn close(&mut self, key: MessageKey) {
-        if let Some(index) = self.index_of(key) {
-            self.open.remove(index);
-            self.places.remove(&key);
-        }
-        if !self.closed.contains(&key) {
-            self.closed.push_back(key);
-            if self.closed.len() > MEMORY {
-                self.closed.pop_front();
-            }
+        self.drop_open(key);
+        remember(&mut self.closed, key);
+    }
+
+    fn give_up(&mut self, key: MessageKey) {
+        self.drop_open(key);
+        remember(&mut self.given_up, key);
+    }
+
+    fn drop_open(&mut self, key: MessageKey) {
+        if let Some(at) = self.places.remove(&key) {
+            self.open.remove(&at);
         }
     }
 
-    fn index_of(&self, key: MessageKey) -> Option<usize> {
-        let at = *self.places.get(&key)?;
-        self.open.binary_search_by_key(&at, |open| open.at).ok()
-    }
-
-    /// Drops the open messages, which the caller has dealt with, so that the next part of the log can be absorbed.
+    /// Drops the open messages, which the caller has dealt with, so that the next part of the log can be absorbed:
+    /// for listing more than the index holds. Such an index is not to be kept.
     pub fn next_window(&mut self) {
-        self.open.clear();
+        for open in core::mem::take(&mut self.open).into_values() {
+            remember(&mut self.closed, open.key);
+        }
         self.places.clear();
     }
 
     /// Hands the first open message that nobody holds to `reader` until `until`. Counts one attempt.
     pub fn lease(&mut self, reader: &str, now: Timestamp, until: Timestamp) -> Option<OpenMessage> {
-        let free = self
-            .open
-            .iter_mut()
-            .find(|open| open.lease.as_ref().is_none_or(|lease| lease.until <= now))?;
+        let free = self.open.values_mut().find(|open| !open.is_held(now))?;
         free.attempts = free.attempts.saturating_add(1);
         free.lease = Some(Lease {
             reader: String::from(reader),
@@ -234,20 +306,33 @@ impl Unread {
         Some(free.clone())
     }
 
-    /// Ends the hold on a message, so that the next reader gets it at once.
+    /// Ends whatever hold there is on a message, so that the next reader gets it at once. Answers whether the message
+    /// is open. A reader that gives back what it took says which attempt that was: see [`Unread::give_back_attempt`].
     pub fn give_back(&mut self, key: MessageKey) -> bool {
-        let Some(index) = self.index_of(key) else {
-            return false;
-        };
-        self.open[index].lease = None;
-        true
+        let open = self.open_mut(key);
+        open.is_some_and(|open| {
+            open.lease = None;
+            true
+        })
+    }
+
+    /// Ends the hold that began with that attempt. Answers whether it still was the present one: a reader whose lease
+    /// ran out takes nothing from the reader after it.
+    pub fn give_back_attempt(&mut self, key: MessageKey, attempt: u32) -> bool {
+        let open = self.open_mut(key);
+        open.filter(|open| open.attempts == attempt)
+            .is_some_and(|open| open.lease.take().is_some())
+    }
+
+    fn open_mut(&mut self, key: MessageKey) -> Option<&mut OpenMessage> {
+        self.open.get_mut(self.places.get(&key)?)
     }
 
     /// The open messages that were taken `limit` times or more, are held by nobody, and were never acknowledged.
+    /// They are still open, so whoever leases looks here first and gives them up.
     pub fn exhausted(&self, limit: u32, now: Timestamp) -> impl Iterator<Item = &OpenMessage> {
-        self.open.iter().filter(move |open| {
-            open.attempts >= limit && open.lease.as_ref().is_none_or(|lease| lease.until <= now)
-        })
+        let open = self.open.values();
+        open.filter(move |open| open.attempts >= limit && !open.is_held(now))
     }
 }
 

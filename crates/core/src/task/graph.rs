@@ -43,77 +43,104 @@ pub fn readiness(task: &Task, mut status_of: impl FnMut(&str) -> Option<Status>)
     }
 }
 
-/// The tasks among `all` that wait for `id`, directly or over others, in their order.
+/// The tasks among `all` that wait for `id`, directly or over others, in their order. `id` itself is never one.
 #[must_use]
 pub fn dependants<'a>(all: &'a [Task], id: &str) -> Vec<&'a Task> {
+    let mut waiting: BTreeMap<&str, Vec<&'a str>> = BTreeMap::new();
+    for task in all {
+        for on in &task.blocked_by {
+            waiting.entry(on).or_default().push(&task.id);
+        }
+    }
     let mut reached: BTreeSet<&str> = BTreeSet::new();
-    let mut grew = true;
-    while grew {
-        grew = false;
-        for task in all.iter().filter(|task| task.id != id) {
-            let waits = task
-                .blocked_by
-                .iter()
-                .any(|on| on == id || reached.contains(on.as_str()));
-            grew |= waits && reached.insert(task.id.as_str());
+    let mut next: Vec<&str> = Vec::from([id]);
+    while let Some(on) = next.pop() {
+        for task in waiting.remove(on).unwrap_or_default() {
+            if reached.insert(task) {
+                next.push(task);
+            }
         }
     }
     all.iter()
-        .filter(|task| reached.contains(task.id.as_str()))
+        .filter(|task| task.id != id && reached.contains(task.id.as_str()))
         .collect()
 }
 
 /// Decides whether all tasks of a team may wait for each other as they say: `(id, blocked_by)` of each.
 ///
 /// # Errors
-/// `invalid_dependency` for the first task at fault, with the fault.
+/// `invalid_dependency` for the first task that waits for itself or for an unknown one, else for one on a cycle.
 pub fn check_dependencies(tasks: &[(&str, &[String])]) -> Result<(), Refusal> {
-    let graph: BTreeMap<&str, &[String]> = tasks.iter().copied().collect();
     let refuse = |id: &str, fault| {
         Err(Refusal::InvalidDependency {
             id: id.to_string(),
             fault,
         })
     };
+    let places: BTreeMap<&str, usize> = (0..).zip(tasks).map(|(at, (id, _))| (*id, at)).collect();
+    let mut edges: Vec<Vec<usize>> = Vec::with_capacity(tasks.len());
     for (id, on) in tasks {
         if on.iter().any(|other| other == id) {
             return refuse(id, DependencyFault::Itself);
         }
-        if let Some(unknown) = on.iter().find(|other| !graph.contains_key(other.as_str())) {
-            return refuse(id, DependencyFault::Unknown(unknown.clone()));
+        let mut leads_to = Vec::with_capacity(on.len());
+        for other in *on {
+            match places.get(other.as_str()) {
+                Some(place) => leads_to.push(*place),
+                None => return refuse(id, DependencyFault::Unknown(other.clone())),
+            }
         }
+        edges.push(leads_to);
     }
-    match cycle(&graph) {
-        Some(ids) => refuse(&ids[0].clone(), DependencyFault::Cycle(ids)),
+    match cycle(&edges) {
+        Some(path) => {
+            let name = |place: &usize| tasks[*place].0.to_string();
+            let ids: Vec<String> = path.iter().chain(path.first()).map(name).collect();
+            refuse(tasks[path[0]].0, DependencyFault::Cycle(ids))
+        }
         None => Ok(()),
     }
 }
 
-/// A cycle in `graph`, its first id repeated at the end, if there is one. Every edge leads to a known task.
-fn cycle(graph: &BTreeMap<&str, &[String]>) -> Option<Vec<String>> {
-    let mut done: BTreeSet<&str> = BTreeSet::new();
-    for start in graph.keys() {
-        // The path from `start` and, for each task on it, which of its edges comes next.
-        let mut path: Vec<(&str, usize)> = Vec::from([(*start, 0)]);
-        while let Some((id, edge)) = path.last().copied() {
-            if done.contains(id) {
-                path.pop();
-                continue;
-            }
-            let Some(next) = graph.get(id).and_then(|on| on.get(edge)) else {
-                done.insert(id);
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Visit {
+    NotYet,
+    OnPath,
+    Done,
+}
+
+/// The places along a cycle, each once, if there is one. Looks at every place and every edge once.
+fn cycle(edges: &[Vec<usize>]) -> Option<Vec<usize>> {
+    let mut visits = alloc::vec![Visit::NotYet; edges.len()];
+    for start in 0..edges.len() {
+        if visits[start] != Visit::NotYet {
+            continue;
+        }
+        visits[start] = Visit::OnPath;
+        // The path from `start` and, for each place on it, which of its edges comes next.
+        let mut path: Vec<(usize, usize)> = Vec::from([(start, 0)]);
+        while let Some((place, edge)) = path.last_mut() {
+            let Some(next) = edges[*place].get(*edge).copied() else {
+                visits[*place] = Visit::Done;
                 path.pop();
                 continue;
             };
-            if let Some(top) = path.last_mut() {
-                top.1 += 1;
+            *edge += 1;
+            match visits[next] {
+                Visit::Done => {}
+                Visit::NotYet => {
+                    visits[next] = Visit::OnPath;
+                    path.push((next, 0));
+                }
+                Visit::OnPath => {
+                    let path = path.into_iter().map(|(place, _)| place);
+                    return Some(path.skip_while(|place| *place != next).collect());
+                }
             }
-            if let Some(begin) = path.iter().position(|(on_path, _)| on_path == next) {
-                let ids = path[begin..].iter().map(|(id, _)| (*id).to_string());
-                return Some(ids.chain([next.clone()]).collect());
-            }
-            path.push((next.as_str(), 0));
         }
     }
     None
 }
+
+#[cfg(test)]
+mod tests;

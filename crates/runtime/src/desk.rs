@@ -9,8 +9,13 @@
 //! | `desk/mail.rs` | send, broadcast, take, acknowledge, give back, redeliver |
 //! | `desk/reading.rs` | list and count what is in a mailbox, in bounded memory |
 //! | `desk/index.rs` | keep the unread index up with its log |
-//! | `desk/work.rs` | add, claim, transition, release, retry tasks |
+//! | `desk/board.rs` | list the tasks |
+//! | `desk/planning.rs` | add tasks |
+//! | `desk/work.rs` | claim, transition, release, retry tasks |
 //! | `desk/crew.rs` | found a team, add and remove members, issue tokens |
+//! | `desk/status.rs` | how a team stands, without touching anything |
+//! | `desk/waiting.rs` | whether what somebody waits for has happened |
+//! | `desk/written.rs` | documents as they are written, unknown keys included |
 
 use std::fmt;
 
@@ -21,17 +26,26 @@ use pitcrew_store::{Store, StoreExt, StoreFailure};
 
 use crate::clock::{Clock, Entropy, EntropyError};
 
+mod board;
 mod crew;
 mod index;
 mod mail;
+mod planning;
 mod reading;
+mod status;
+mod waiting;
 mod work;
+mod written;
 
-pub use crew::{Founding, Plan};
+pub use board::{TaskBoard, UnreadableTask};
+pub use crew::{Blueprint, Founding, Plan};
 pub use index::MailIndex;
 pub use mail::{Broadcast, Sent, Taken};
-pub use reading::{Entry, MailReport, Which};
-pub use work::{Change, TaskBoard, TaskPlan, UnreadableTask};
+pub use planning::TaskPlan;
+pub use reading::{Entry, MailCounts, MailReport, Which};
+pub use status::{HEARTBEAT_FRESH_MS, MemberStatus, TeamStatus};
+pub use waiting::{Happened, Look, Wanted};
+pub use work::Change;
 
 /// Why a request was not done: a refusal is an answer, a failure is nobody's.
 #[derive(Debug, thiserror::Error)]
@@ -143,15 +157,9 @@ impl<'a> Desk<'a> {
     /// # Errors
     /// `team_not_found`, without the names of others: the project knows those.
     pub fn roster(&self) -> Result<Team, NotDone> {
-        self.store.view::<Team>(&())?.ok_or_else(|| {
-            let given = self.team.to_string();
-            Refusal::TeamNotFound {
-                given,
-                valid: Vec::new(),
-                nearest: None,
-            }
-            .into()
-        })
+        self.store
+            .view::<Team>(&())?
+            .ok_or_else(|| self.unknown().into())
     }
 
     /// Who a caller speaks as in this team.

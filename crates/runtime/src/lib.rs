@@ -6,3 +6,5 @@
 
 pub mod clock;
 pub mod desk;
+pub mod overlay;
+pub mod process;

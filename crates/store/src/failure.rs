@@ -37,10 +37,22 @@ pub enum StoreFailure {
         cursor: u64,
     },
     /// Something inside the team's folder leads out of it.
-    #[error("{} leads out of the team's folder", path.display())]
+    #[error("{} is a link, or no plain file or folder: it may lead out and is not opened", path.display())]
     Escapes {
-        /// The link, or the thing that is no plain file.
+        /// The link, or the thing that stands where a file or folder belongs.
         path: PathBuf,
+    },
+    /// A record would have become two.
+    #[error("a record for {log} holds a line end")]
+    BrokenRecord {
+        /// Which log.
+        log: String,
+    },
+    /// A rule tried to change a second document. Nothing was changed.
+    #[error("{place} cannot be changed from inside the change of another document")]
+    NestedUpdate {
+        /// The second document.
+        place: String,
     },
     /// Another process held the lock for too long.
     #[error("{} is locked by another process", path.display())]
@@ -55,7 +67,7 @@ impl StoreFailure {
     #[must_use]
     pub fn corrupt(place: &Place, why: &str) -> Self {
         Self::CorruptDocument {
-            place: format!("{place:?}"),
+            place: place.to_string(),
             why: why.to_string(),
         }
     }
@@ -85,6 +97,8 @@ impl StoreFailure {
             Self::LogTruncated { .. } => "log_truncated",
             Self::Escapes { .. } => "escapes_team_folder",
             Self::Locked { .. } => "locked",
+            Self::BrokenRecord { .. } => "broken_record",
+            Self::NestedUpdate { .. } => "nested_update",
         }
     }
 }

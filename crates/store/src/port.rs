@@ -9,14 +9,17 @@
 //! | [`Store::list`] | which documents of one kind exist |
 //! | [`Store::watch`] | what changed, bounded; lag is reported |
 //!
-//! A rule is a pure decision of core: it may run again on a conflict, and one that refuses has changed nothing. While
-//! a rule runs it may `view` *other* documents; documents of one kind share a lock in every adapter that locks, so
-//! what it sees of its own kind is current.
+//! A rule is a decision of core: it may run again on a conflict, and one that refuses has changed nothing. While it
+//! runs it may `view` any document. Tasks share one lock in every adapter, so what a task's rule sees of other tasks
+//! is current; of anything else it sees one moment. It may not `update`: that is answered with `NestedUpdate`
+//! instead of waiting for itself.
 //!
 //! The port is synchronous: every adapter so far answers in the time of a system call, a short command must not pay
 //! for a runtime, and an asynchronous caller hands the call to a blocking thread.
 
 use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use pitcrew_core::name::{Name, TaskId};
@@ -26,6 +29,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::failure::StoreFailure;
+use crate::layout;
+
+mod rule;
+
+pub use rule::{ErasedRule, State, StoreExt, Verdict};
 
 /// Where a document stands, named by what it is. An adapter maps it to a path, a key or a slot.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -38,6 +46,8 @@ pub enum Place {
     Unread(Name),
     /// `mailbox/.<recipient>.offset`: the reference's read cursor.
     Offset(Name),
+    /// `workers/<name>/.outbox-offset`: how far the outbox was read.
+    OutboxOffset(Name),
     /// `workers/<name>/heartbeat.json`.
     Heartbeat(Name),
     /// `workers/<name>/process.json`: the process that a headless member runs now.
@@ -66,7 +76,7 @@ pub enum Log {
     Outbox(Name),
 }
 
-/// A place in a log: bytes from its start.
+/// A place in a log: bytes from its start. Cursors of one log only grow.
 pub type Cursor = u64;
 
 /// A typed document and where it stands. `None` means that it does not exist.
@@ -98,8 +108,31 @@ impl Place {
             | Self::Session(_)
             | Self::Shutdown
             | Self::Run => Durability::Synced,
-            Self::Unread(_) | Self::Offset(_) | Self::Heartbeat(_) => Durability::Relaxed,
+            Self::Unread(_) | Self::Offset(_) | Self::OutboxOffset(_) | Self::Heartbeat(_) => {
+                Durability::Relaxed
+            }
         }
+    }
+
+    /// Whether the document only repeats what a log says. One that cannot be read counts as absent then: it is built
+    /// again, and keys of other writers are not kept in it.
+    #[must_use]
+    pub fn is_derived(&self) -> bool {
+        matches!(self, Self::Unread(_))
+    }
+}
+
+/// The path below the team's folder.
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        layout::document(self).fmt(f)
+    }
+}
+
+/// The path below the team's folder.
+impl fmt::Display for Log {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        layout::log(self).fmt(f)
     }
 }
 
@@ -112,10 +145,10 @@ pub struct Page {
     pub bytes: Vec<u8>,
     /// Where the next page starts.
     pub next: Cursor,
-    /// Bytes after the last line end of the log, when this page reaches it: a record that is being written or that a
-    /// crash cut short.
+    /// Bytes between `next` and the end of the log, when this page reaches it: a record that is being written or that
+    /// a crash cut short.
     pub partial: u64,
-    /// Whether `next` is the end of what can be read now.
+    /// Whether this page reaches the end of the log: there was no other whole line. When it does not, there may be.
     pub at_end: bool,
 }
 
@@ -131,6 +164,18 @@ pub struct PageLine<'a> {
 }
 
 impl Page {
+    /// The end of a log: no whole line, and `partial` bytes from `next` on.
+    #[must_use]
+    pub fn tail(next: Cursor, partial: u64) -> Self {
+        Self {
+            base: next,
+            bytes: Vec::new(),
+            next,
+            partial,
+            at_end: true,
+        }
+    }
+
     /// The lines, oldest first.
     pub fn lines(&self) -> impl Iterator<Item = PageLine<'_>> {
         let mut at = self.base;
@@ -149,7 +194,7 @@ impl Page {
 }
 
 /// Something that changed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Change {
     /// A log grew.
     Log(Log),
@@ -166,46 +211,24 @@ pub trait Watch: Send {
     /// # Errors
     /// When the adapter can watch no longer.
     fn next(&mut self, wait: Duration) -> Result<Option<Change>, StoreFailure>;
-}
 
-/// What `update` hands to an adapter: a document's type with its type erased, so that the port stays one object.
-/// Callers use [`StoreExt`].
-pub trait ErasedRule {
-    /// Reads the document from JSON, for adapters that keep text.
-    ///
-    /// # Errors
-    /// What is wrong with the text, in words.
-    fn decode(&self, json: &[u8]) -> Result<Box<dyn Any + Send + Sync>, String>;
-    /// Writes the document as a JSON value.
-    ///
-    /// # Errors
-    /// What cannot be written, in words.
-    fn encode(&self, state: &(dyn Any + Send + Sync)) -> Result<serde_json::Value, String>;
-    /// A copy, for adapters that keep typed states.
-    fn copy(&self, state: &(dyn Any + Send + Sync)) -> Box<dyn Any + Send + Sync>;
-    /// Runs the rule on the state. Answers whether the state is to be kept.
-    fn run(&mut self, state: &mut Option<Box<dyn Any + Send + Sync>>) -> Verdict;
-}
-
-/// What a rule said.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// Keep what the state is now; `None` removes the document.
-    Keep,
-    /// The rule refused, or changed nothing: leave everything as it was.
-    Leave,
+    /// Why changes are noticed late, if they are: a watch that has to look again and again says so.
+    fn slowed_by(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// One team's durable state. See the module's table.
 pub trait Store: Send + Sync {
-    /// Appends whole lines to a log. A record holds no line end; the adapter adds it.
+    /// Appends whole lines to a log, next to each other, and answers where the first of them stands. A record holds
+    /// no line end; the adapter adds it. No records change nothing.
     ///
     /// # Errors
-    /// Nothing was appended, or what was written was taken back; only when that failed too does the next append
-    /// isolate a torn line.
+    /// `BrokenRecord` for a record that holds a line end. After any other failure nothing was appended, or what was
+    /// written was taken back; only when that failed too does the next append isolate a torn line.
     fn append(&self, log: &Log, records: &[&[u8]]) -> Result<Cursor, StoreFailure>;
 
-    /// Reads about `limit` bytes of whole lines from `from`, at least one line if there is one. A log that does not
+    /// Reads at most `limit` bytes of whole lines from `from`; one line if the first is longer. A log that does not
     /// exist is empty. A cursor in the middle of a line starts at the next line.
     ///
     /// # Errors
@@ -232,112 +255,43 @@ pub trait Store: Send + Sync {
         &self,
         place: &Place,
         rule: &dyn ErasedRule,
-    ) -> Result<Option<Box<dyn Any + Send + Sync>>, StoreFailure>;
+    ) -> Result<Option<State>, StoreFailure>;
 
     /// What [`StoreExt::update`] stands on.
     ///
     /// # Errors
-    /// `CorruptDocument` when it cannot be read as its type; the file is left as it is.
+    /// `CorruptDocument` when it cannot be read as its type; it is left as it is. Only a document that is not
+    /// [`Durability::Synced`] counts as absent then, so that a new one can take its place.
     fn update_erased(&self, place: &Place, rule: &mut dyn ErasedRule) -> Result<(), StoreFailure>;
 }
 
-/// The typed half of the port.
-pub trait StoreExt {
-    /// The document as it is now.
-    ///
-    /// # Errors
-    /// `CorruptDocument` when it cannot be read as `D`.
-    fn view<D: Document>(&self, id: &D::Id) -> Result<Option<D>, StoreFailure>;
+impl<S: Store + ?Sized> Store for Arc<S> {
+    fn append(&self, log: &Log, records: &[&[u8]]) -> Result<Cursor, StoreFailure> {
+        (**self).append(log, records)
+    }
 
-    /// Runs `rule` on the document in a transaction. `Ok` keeps what the rule left there (`None` removes the
-    /// document, an unchanged state writes nothing); `Err` leaves everything as it was. The rule may run more than
-    /// once; the answer of the last run counts.
-    ///
-    /// # Errors
-    /// The outer error is the store's, the inner one the rule's own refusal.
-    fn update<D: Document, A, R>(
+    fn read(&self, log: &Log, from: Cursor, limit: usize) -> Result<Page, StoreFailure> {
+        (**self).read(log, from, limit)
+    }
+
+    fn list(&self, kind: Kind) -> Result<Vec<String>, StoreFailure> {
+        (**self).list(kind)
+    }
+
+    fn watch(&self) -> Result<Box<dyn Watch>, StoreFailure> {
+        (**self).watch()
+    }
+
+    fn view_erased(
         &self,
-        id: &D::Id,
-        rule: impl FnMut(&mut Option<D>) -> Result<A, R>,
-    ) -> Result<Result<A, R>, StoreFailure>;
-}
-
-struct Typed<D, F, A, R> {
-    rule: F,
-    answer: Option<Result<A, R>>,
-    state: std::marker::PhantomData<fn() -> D>,
-}
-
-/// A state whose type the adapter mixed up cannot happen by [`Document::place`], but is answered rather than trusted.
-const WRONG_TYPE: &str = "the state has another type than its place";
-
-impl<D: Document, A, R, F: FnMut(&mut Option<D>) -> Result<A, R>> ErasedRule for Typed<D, F, A, R> {
-    fn decode(&self, json: &[u8]) -> Result<Box<dyn Any + Send + Sync>, String> {
-        let state: D = pitcrew_core::json::read(json).map_err(|refused| refused.to_string())?;
-        Ok(Box::new(state))
+        place: &Place,
+        rule: &dyn ErasedRule,
+    ) -> Result<Option<State>, StoreFailure> {
+        (**self).view_erased(place, rule)
     }
 
-    fn encode(&self, state: &(dyn Any + Send + Sync)) -> Result<serde_json::Value, String> {
-        let state = state.downcast_ref::<D>().ok_or(WRONG_TYPE)?;
-        serde_json::to_value(state).map_err(|refused| refused.to_string())
-    }
-
-    fn copy(&self, state: &(dyn Any + Send + Sync)) -> Box<dyn Any + Send + Sync> {
-        match state.downcast_ref::<D>() {
-            Some(state) => Box::new(state.clone()),
-            None => Box::new(()),
-        }
-    }
-
-    fn run(&mut self, state: &mut Option<Box<dyn Any + Send + Sync>>) -> Verdict {
-        let mut typed: Option<D> = state
-            .take()
-            .and_then(|state| state.downcast::<D>().ok())
-            .map(|state| *state);
-        let answer = (self.rule)(&mut typed);
-        let verdict = if answer.is_ok() {
-            Verdict::Keep
-        } else {
-            Verdict::Leave
-        };
-        self.answer = Some(answer);
-        *state = typed.map(|state| Box::new(state) as Box<dyn Any + Send + Sync>);
-        verdict
-    }
-}
-
-impl<S: Store + ?Sized> StoreExt for S {
-    fn view<D: Document>(&self, id: &D::Id) -> Result<Option<D>, StoreFailure> {
-        let rule = Typed {
-            rule: |_: &mut Option<D>| Err::<(), ()>(()),
-            answer: None,
-            state: std::marker::PhantomData,
-        };
-        let place = D::place(id);
-        match self.view_erased(&place, &rule)? {
-            None => Ok(None),
-            Some(state) => match state.downcast::<D>() {
-                Ok(state) => Ok(Some(*state)),
-                Err(_) => Err(StoreFailure::corrupt(&place, WRONG_TYPE)),
-            },
-        }
-    }
-
-    fn update<D: Document, A, R>(
-        &self,
-        id: &D::Id,
-        rule: impl FnMut(&mut Option<D>) -> Result<A, R>,
-    ) -> Result<Result<A, R>, StoreFailure> {
-        let place = D::place(id);
-        let mut typed = Typed {
-            rule,
-            answer: None,
-            state: std::marker::PhantomData,
-        };
-        self.update_erased(&place, &mut typed)?;
-        typed
-            .answer
-            .ok_or_else(|| StoreFailure::corrupt(&place, "the adapter never ran the rule"))
+    fn update_erased(&self, place: &Place, rule: &mut dyn ErasedRule) -> Result<(), StoreFailure> {
+        (**self).update_erased(place, rule)
     }
 }
 

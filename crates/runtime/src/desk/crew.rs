@@ -1,11 +1,14 @@
 //! Founding a team and changing who is in it.
 
-use pitcrew_core::Refusal;
 use pitcrew_core::identity::hash_token;
 use pitcrew_core::roster::{Member, Recruit, Settings, Team};
-use pitcrew_store::{Shutdown, StoreExt};
+use pitcrew_core::task::Task;
+use pitcrew_core::{Refusal, TaskId};
+use pitcrew_store::StoreExt;
+use pitcrew_store::documents::Shutdown;
 
-use super::work::{TaskBoard, TaskPlan};
+use super::board::TaskBoard;
+use super::planning::TaskPlan;
 use super::{Desk, NotDone};
 
 /// What a new team is made of.
@@ -34,13 +37,20 @@ pub struct Plan {
     pub tasks: Vec<TaskPlan>,
 }
 
+/// A plan that every rule has agreed to, ready to be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Blueprint {
+    /// The team with its members.
+    pub team: Team,
+    tasks: Vec<(TaskId, Task)>,
+}
+
 impl Desk<'_> {
-    /// Founds the team: whole, or not at all when a member or a task cannot be. The team document is written in one
-    /// step and before the tasks, so of several founders at once one wins.
+    /// Decides what `plan` becomes, without writing anything.
     ///
     /// # Errors
-    /// `team_exists`, `member_exists`, `invalid_name`, and as [`Desk::add_tasks`] says.
-    pub fn found(&self, plan: &Plan) -> Result<Team, NotDone> {
+    /// `member_exists`, `invalid_name`, and as [`Desk::add_tasks`] says.
+    pub fn draw_up(&self, plan: &Plan) -> Result<Blueprint, NotDone> {
         let founding = &plan.founding;
         let mut team = Team::new(
             self.team,
@@ -55,6 +65,27 @@ impl Desk<'_> {
             team.add(member.clone())?;
         }
         let tasks = self.lay_out(&team, &TaskBoard::default(), &plan.tasks)?;
+        Ok(Blueprint { team, tasks })
+    }
+
+    /// Writes the tasks of a team whose document was just made. Answers their ids in the order of the plan.
+    ///
+    /// # Errors
+    /// `task_exists` when somebody added a task of that id in between.
+    pub fn move_in(&self, blueprint: &Blueprint) -> Result<Vec<TaskId>, NotDone> {
+        self.write_tasks(blueprint.tasks.clone())
+    }
+
+    /// Founds the team in a store that is its own already: whole, or not at all when a member or a task cannot be. The
+    /// team document is written in one step and before the tasks, so of several founders at once one wins. Where a
+    /// project makes the team's place and its document in one step, [`Desk::draw_up`] and [`Desk::move_in`] stand
+    /// around that step instead.
+    ///
+    /// # Errors
+    /// `team_exists`, and as [`Desk::draw_up`] says.
+    pub fn found(&self, plan: &Plan) -> Result<Team, NotDone> {
+        let blueprint = self.draw_up(plan)?;
+        let team = &blueprint.team;
         self.store
             .update::<Team, (), Refusal>(&(), |slot| match slot {
                 Some(there) => Err(Refusal::TeamExists {
@@ -65,8 +96,8 @@ impl Desk<'_> {
                     Ok(())
                 }
             })??;
-        self.write_tasks(tasks)?;
-        Ok(team)
+        self.move_in(&blueprint)?;
+        Ok(blueprint.team)
     }
 
     /// Adds a member.

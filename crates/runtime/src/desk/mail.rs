@@ -12,7 +12,8 @@ use pitcrew_core::mailbox::{
 use pitcrew_core::refusal::NameKind;
 use pitcrew_core::roster::Team;
 use pitcrew_core::{Name, Refusal};
-use pitcrew_store::{Log, Offset, StoreExt};
+use pitcrew_store::documents::Offset;
+use pitcrew_store::{Log, StoreExt};
 use serde::Serialize;
 
 use super::index::each_line;

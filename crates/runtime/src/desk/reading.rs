@@ -51,14 +51,33 @@ pub struct MailReport {
     pub damage: Vec<Damage>,
     /// How many such places were met.
     pub damaged: u64,
+    /// Where the whole lines of the log ended, when it was read to its end.
+    pub end: Cursor,
+}
+
+/// What is in a mailbox, counted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MailCounts {
+    /// Messages that are neither acknowledged nor given up.
+    pub unread: u64,
+    /// The first places that hold no record.
+    pub damage: Vec<Damage>,
+    /// How many such places there are.
+    pub damaged: u64,
+}
+
+/// The last record of a log when it has no end.
+fn cut_tail(at: Cursor, len: u64) -> Damage {
+    let why = "the last record is cut short, or still being written".to_string();
+    Damage { at, len, why }
 }
 
 impl MailReport {
     fn cut_tail(&mut self, at: Cursor, len: u64) {
+        self.end = at;
         if len > 0 {
             self.damaged += 1;
-            let why = "the last record is cut short, or still being written".to_string();
-            self.damage.push(Damage { at, len, why });
+            self.damage.push(cut_tail(at, len));
         }
     }
 }
@@ -120,16 +139,57 @@ impl Desk<'_> {
     /// # Errors
     /// When the log cannot be read.
     pub fn count_unread(&self, owner: &Name) -> Result<u64, NotDone> {
+        Ok(self.count_mail(owner)?.unread)
+    }
+
+    /// What is in the mailbox of `owner`, counted and not read.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn count_mail(&self, owner: &Name) -> Result<MailCounts, NotDone> {
         let mut index = self.kept_index(owner)?;
-        let mut count = 0;
+        let mut unread = 0;
         loop {
             let end = self.catch_up(owner, &mut index)?;
-            count += index.unread.open().len() as u64;
-            if end.is_some() {
-                return Ok(count);
+            unread += index.unread.open().len() as u64;
+            if let Some(partial) = end {
+                let mut counts = MailCounts {
+                    unread,
+                    damage: index.damage.into(),
+                    damaged: index.damaged,
+                };
+                if partial > 0 {
+                    counts.damaged += 1;
+                    counts
+                        .damage
+                        .push(cut_tail(index.unread.scanned(), partial));
+                }
+                return Ok(counts);
             }
             index.unread.next_window();
         }
+    }
+
+    /// Hands every message that stands in `owner`'s mailbox from `from` on to `each`, in the order of the log and
+    /// whether it was acknowledged since or not. Answers where the next call goes on.
+    ///
+    /// # Errors
+    /// When the log cannot be read; `LogTruncated` when it is shorter than `from`.
+    pub fn mail_since(
+        &self,
+        owner: &Name,
+        from: Cursor,
+        each: &mut dyn FnMut(Message, &[u8]),
+    ) -> Result<Cursor, NotDone> {
+        let mut end = from;
+        each_line(self.store, &Log::Mailbox(owner.clone()), from, |line| {
+            if let Ok(Line::Message(message, _)) = read_record(line.bytes) {
+                each(message, line.bytes);
+            }
+            end = line.end;
+            ControlFlow::Continue(())
+        })?;
+        Ok(end)
     }
 
     fn list_unread(

@@ -1,72 +1,18 @@
-//! Adding, claiming and moving tasks.
+//! Claiming and moving tasks.
 //!
 //! A claim reads the tasks that it waits for inside the transaction on its own task, so what it decides on is current.
 //! What follows a decision (the outbox line, the heartbeat, the word to the leader about blocked dependants) comes
 //! after it is durable, and carries an idempotency key where it must not come twice.
 
-use std::cmp::Ordering;
-
 use pitcrew_core::mailbox::{Draft, Intent};
 use pitcrew_core::roster::Team;
-use pitcrew_core::task::{
-    Claimant, Readiness, Status, Task, check_dependencies, claim_token, dependants, readiness,
-};
-use pitcrew_core::{Name, Refusal, TaskId, collate};
-use pitcrew_store::{Heartbeat, Kind, Log, StoreExt, StoreFailure};
+use pitcrew_core::task::{Claimant, Readiness, Status, Task, claim_token, dependants, readiness};
+use pitcrew_core::{Name, Refusal, TaskId};
+use pitcrew_store::documents::Heartbeat;
+use pitcrew_store::{Log, StoreExt, StoreFailure};
 use serde::Serialize;
 
 use super::{Credentials, Desk, NotDone};
-
-/// A task file that cannot be read.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct UnreadableTask {
-    /// Its id, from its file name.
-    pub id: String,
-    /// What is wrong with it.
-    pub why: String,
-}
-
-/// Every task of a team.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct TaskBoard {
-    /// Those that can be read, in the reference's order.
-    pub tasks: Vec<Task>,
-    /// Those that cannot.
-    pub unreadable: Vec<UnreadableTask>,
-}
-
-impl TaskBoard {
-    /// Whether there are tasks, all of them can be read, and all are completed or failed.
-    #[must_use]
-    pub fn all_done(&self) -> bool {
-        let ended = |task: &Task| matches!(task.status, Status::Completed | Status::Failed);
-        self.unreadable.is_empty() && !self.tasks.is_empty() && self.tasks.iter().all(ended)
-    }
-
-    /// Whether `task` can be claimed, as far as the tasks that it waits for go.
-    #[must_use]
-    pub fn readiness(&self, task: &Task) -> Readiness {
-        readiness(task, |id| {
-            self.tasks
-                .iter()
-                .find(|other| other.id == id)
-                .map(|other| other.status)
-        })
-    }
-}
-
-/// A task to be.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct TaskPlan {
-    /// Its id; `None` is the next free number.
-    pub id: Option<TaskId>,
-    /// What is to be done.
-    pub description: String,
-    /// The member that it is meant for.
-    pub assignee: Option<String>,
-    /// The tasks that must be completed first.
-    pub blocked_by: Vec<TaskId>,
-}
 
 /// A change of a task's status, as a caller words it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,35 +40,6 @@ struct OutboxLine<'a> {
 }
 
 impl Desk<'_> {
-    /// Every task of the team, in the reference's order.
-    ///
-    /// # Errors
-    /// When the tasks cannot be listed. One that cannot be read is part of the answer.
-    pub fn tasks(&self) -> Result<TaskBoard, NotDone> {
-        let mut board = TaskBoard::default();
-        for id in self.store.list(Kind::Task)? {
-            match TaskId::new(&id) {
-                Ok(known) => match self.store.view::<Task>(&known) {
-                    Ok(Some(task)) => board.tasks.push(task),
-                    Ok(None) => {}
-                    Err(StoreFailure::CorruptDocument { why, .. }) => {
-                        board.unreadable.push(UnreadableTask { id, why })
-                    }
-                    Err(failure) => return Err(failure.into()),
-                },
-                Err(refused) => board.unreadable.push(UnreadableTask {
-                    id,
-                    why: refused.to_string(),
-                }),
-            }
-        }
-        board.tasks.sort_by(|a, b| collate::compare(&a.id, &b.id));
-        board
-            .unreadable
-            .sort_by(|a, b| collate::compare(&a.id, &b.id));
-        Ok(board)
-    }
-
     /// One task.
     ///
     /// # Errors
@@ -131,92 +48,6 @@ impl Desk<'_> {
         self.store
             .view::<Task>(id)?
             .ok_or_else(|| not_found(id).into())
-    }
-
-    /// Adds tasks: all of them, or none when one of them cannot be. Answers their ids in the order given.
-    ///
-    /// # Errors
-    /// `invalid_input` for an empty description, `unknown_member`, `task_exists`, `invalid_dependency`.
-    pub fn add_tasks(&self, plans: &[TaskPlan]) -> Result<Vec<TaskId>, NotDone> {
-        let team = self.roster()?;
-        let tasks = self.lay_out(&team, &self.tasks()?, plans)?;
-        self.write_tasks(tasks)
-    }
-
-    pub(super) fn write_tasks(&self, tasks: Vec<(TaskId, Task)>) -> Result<Vec<TaskId>, NotDone> {
-        // What others wait for is written first, so that a crash leaves no task that waits for nothing.
-        let mut order: Vec<usize> = (0..tasks.len()).collect();
-        order.sort_by(|a, b| waits_for(&tasks, *a, *b));
-        for index in order {
-            let (id, task) = &tasks[index];
-            self.store
-                .update::<Task, (), Refusal>(id, |slot| match slot {
-                    Some(_) => Err(Refusal::TaskExists { id: id.to_string() }),
-                    None => {
-                        *slot = Some(task.clone());
-                        Ok(())
-                    }
-                })??;
-        }
-        Ok(tasks.into_iter().map(|(id, _)| id).collect())
-    }
-
-    /// Decides what `plans` become beside what is on `board`, or that they cannot be.
-    pub(super) fn lay_out(
-        &self,
-        team: &Team,
-        board: &TaskBoard,
-        plans: &[TaskPlan],
-    ) -> Result<Vec<(TaskId, Task)>, NotDone> {
-        let tasks = self.number(team, board, plans)?;
-        let all = board.tasks.iter().chain(tasks.iter().map(|(_, task)| task));
-        let edges: Vec<(&str, &[String])> = all
-            .map(|task| (task.id.as_str(), task.blocked_by.as_slice()))
-            .collect();
-        check_dependencies(&edges)?;
-        Ok(tasks)
-    }
-
-    fn number(
-        &self,
-        team: &Team,
-        board: &TaskBoard,
-        plans: &[TaskPlan],
-    ) -> Result<Vec<(TaskId, Task)>, NotDone> {
-        let mut taken: Vec<String> = board.tasks.iter().map(|task| task.id.clone()).collect();
-        taken.extend(board.unreadable.iter().map(|task| task.id.clone()));
-        taken.extend(
-            plans
-                .iter()
-                .filter_map(|plan| plan.id.as_ref().map(ToString::to_string)),
-        );
-        let mut named: Vec<String> = board.tasks.iter().map(|task| task.id.clone()).collect();
-        let mut tasks = Vec::with_capacity(plans.len());
-        for plan in plans {
-            if plan.description.trim().is_empty() {
-                return Err(Refusal::input("description", "must not be empty").into());
-            }
-            if let Some(assignee) = &plan.assignee {
-                team.worker(assignee)?;
-            }
-            let id = match &plan.id {
-                Some(id) => id.clone(),
-                None => TaskId::new(&next_number(&taken).to_string())?,
-            };
-            if let Some(double) = named
-                .iter()
-                .find(|known| known.eq_ignore_ascii_case(id.as_str()))
-            {
-                return Err(Refusal::TaskExists { id: double.clone() }.into());
-            }
-            named.push(id.to_string());
-            taken.push(id.to_string());
-            let mut task = Task::new(&id, &plan.description, self.now());
-            task.assignee.clone_from(&plan.assignee);
-            task.blocked_by = plan.blocked_by.iter().map(ToString::to_string).collect();
-            tasks.push((id, task));
-        }
-        Ok(tasks)
     }
 
     /// Gives a task to a member. `lease_ms` bounds how long the claim is safe from being taken over.
@@ -267,7 +98,7 @@ impl Desk<'_> {
         Ok(task)
     }
 
-    /// Gives the first task that a member may have to it: pending, ready, meant for it or for anybody.
+    /// Gives the first task that a member may have to it, as [`TaskBoard::is_free_for`] says.
     ///
     /// # Errors
     /// As [`Desk::claim`]. `None` when there is no such task now.
@@ -279,13 +110,8 @@ impl Desk<'_> {
         let team = self.roster()?;
         let name = self.worker(&team, who)?;
         let board = self.tasks()?;
-        for task in by_age(&board) {
-            let mine = task
-                .assignee
-                .as_deref()
-                .is_none_or(|assignee| assignee == name.as_str());
-            if task.status != Status::Pending || !mine || board.readiness(task) != Readiness::Ready
-            {
+        for task in board.by_age() {
+            if !board.is_free_for(task, &name, self.now()) {
                 continue;
             }
             match self.claim_as(&team, &name, &TaskId::new(&task.id)?, lease_ms) {
@@ -429,7 +255,7 @@ impl Desk<'_> {
 
     fn beat(&self, worker: &Name, turn_count: u64, alive: bool) -> Result<(), NotDone> {
         let heartbeat = Heartbeat {
-            pid: u64::from(std::process::id()),
+            pid: std::process::id(),
             worker_name: worker.to_string(),
             team_name: self.team.to_string(),
             last_poll_at: self.now().to_string(),
@@ -484,46 +310,4 @@ impl Desk<'_> {
 
 fn not_found(id: &TaskId) -> Refusal {
     Refusal::TaskNotFound { id: id.to_string() }
-}
-
-fn next_number(taken: &[String]) -> u64 {
-    taken
-        .iter()
-        .filter_map(|id| id.parse::<u64>().ok())
-        .max()
-        .unwrap_or(0)
-        + 1
-}
-
-fn waits_for(tasks: &[(TaskId, Task)], a: usize, b: usize) -> Ordering {
-    let depth = |index: usize| {
-        let mut reached = 0;
-        let mut layer = vec![index];
-        // A new task is at most as deep as there are new tasks, since there is no cycle.
-        while !layer.is_empty() && reached <= tasks.len() {
-            let on: Vec<usize> = layer
-                .iter()
-                .flat_map(|index| &tasks[*index].1.blocked_by)
-                .filter_map(|id| tasks.iter().position(|(other, _)| other.as_str() == id))
-                .collect();
-            layer = on;
-            layer.sort_unstable();
-            layer.dedup();
-            reached += 1;
-        }
-        reached
-    };
-    depth(a).cmp(&depth(b))
-}
-
-/// Tasks as they were added: by time, then numbers by value, then the reference's order.
-fn by_age(board: &TaskBoard) -> Vec<&Task> {
-    let mut tasks: Vec<&Task> = board.tasks.iter().collect();
-    let number = |task: &Task| task.id.parse::<u64>().ok();
-    tasks.sort_by(|a, b| {
-        a.created_at
-            .cmp(&b.created_at)
-            .then_with(|| number(a).cmp(&number(b)))
-    });
-    tasks
 }

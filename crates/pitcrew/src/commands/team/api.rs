@@ -1,0 +1,307 @@
+//! `team api <request> --input '<json>'`: the reference's request interface.
+//!
+//! Answers stand on standard output as one object, pretty with `--json` and on one line without. A request that is
+//! not done answers `{ok:false, …}` with exit status 1, whatever the reason: callers look at the object.
+
+use pitcrew_core::Refusal;
+use pitcrew_core::name::LEADER;
+use serde_json::{Map, Value, json};
+
+use crate::cli::{Entry, Run, failed_answer};
+use crate::commands::body::read_stdin;
+use crate::context::{Context, OpenTeam};
+use crate::halt::{Exit, Halt};
+use crate::ui::{Layout, Ui};
+
+mod mail;
+mod tasks;
+
+/// The row of this command.
+pub(crate) const ENTRY: Entry = Entry::new::<Api>(
+    "api",
+    "Send one request as JSON: claim-task, send-message, …",
+);
+
+/// One request of the table.
+struct Request {
+    name: &'static str,
+    /// The key under which a request that was not done gives the reference's text.
+    key: &'static str,
+    answer: fn(&mut Call<'_, '_>) -> Result<Answer, Halt>,
+}
+
+/// What a request answers.
+enum Answer {
+    /// An object, and whether it counts as done.
+    Object(Value, Exit),
+    /// It was written already, and ended so.
+    Written(Exit),
+}
+
+const REQUESTS: &[Request] = &[
+    Request {
+        name: "claim-task",
+        key: "reason",
+        answer: tasks::claim,
+    },
+    Request {
+        name: "transition-task-status",
+        key: "reason",
+        answer: tasks::transition,
+    },
+    Request {
+        name: "send-message",
+        key: "error",
+        answer: mail::send,
+    },
+    Request {
+        name: "broadcast",
+        key: "error",
+        answer: mail::broadcast,
+    },
+    Request {
+        name: "mailbox-list",
+        key: "error",
+        answer: mail::list,
+    },
+    Request {
+        name: "mailbox-mark-delivered",
+        key: "error",
+        answer: mail::mark_delivered,
+    },
+    Request {
+        name: "mailbox-next",
+        key: "error",
+        answer: mail::next,
+    },
+    Request {
+        name: "mailbox-give-back",
+        key: "error",
+        answer: mail::give_back,
+    },
+    Request {
+        name: "mailbox-redeliver",
+        key: "error",
+        answer: mail::redeliver,
+    },
+    Request {
+        name: "add-task",
+        key: "reason",
+        answer: tasks::add,
+    },
+    Request {
+        name: "list-tasks",
+        key: "reason",
+        answer: tasks::list,
+    },
+    Request {
+        name: "claim-next-task",
+        key: "reason",
+        answer: tasks::claim_next,
+    },
+    Request {
+        name: "release-task",
+        key: "reason",
+        answer: tasks::release,
+    },
+    Request {
+        name: "retry-task",
+        key: "reason",
+        answer: tasks::retry,
+    },
+];
+
+/// Send one request as JSON
+///
+/// Requests and their fields (those in brackets may be left out; `cwd` names a folder of the project):
+///
+///   claim-task               team_name task_id worker [lease_ms] [cwd]
+///   transition-task-status   team_name task_id [worker] from to claim_token [result] [cwd]
+///   send-message             team_name from to body [reply_to] [intent] [idempotency_key] [cwd]
+///   broadcast                team_name from body [intent] [idempotency_key] [cwd]
+///   mailbox-list             team_name worker [undelivered_only] [cwd]
+///   mailbox-mark-delivered   team_name worker message_id [cwd]
+///   mailbox-next             team_name worker [hold_ms] [cwd]
+///   mailbox-give-back        team_name worker message_id [cwd]
+///   mailbox-redeliver        team_name worker message_id [cwd]
+///   add-task                 team_name description [task_id] [assignee] [blocked_by] [cwd]
+///   list-tasks               team_name [cwd]
+///   claim-next-task          team_name worker [lease_ms] [cwd]
+///   release-task             team_name task_id claim_token [cwd]
+///   retry-task               team_name task_id [claim_token] [cwd]
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Api {
+    /// The request
+    #[arg(value_name = "REQUEST")]
+    request: Option<String>,
+    /// Its fields as a JSON object; `-` reads standard input
+    #[arg(long, value_name = "JSON", num_args = 0..=1, allow_hyphen_values = true)]
+    input: Option<Option<String>>,
+}
+
+/// One call: the request's fields and where it was made.
+struct Call<'c, 'a> {
+    context: &'c mut Context<'a>,
+    fields: Map<String, Value>,
+    layout: Layout,
+}
+
+impl Run for Api {
+    fn run(self, context: &mut Context<'_>) -> Result<Exit, Halt> {
+        let layout = if context.ui.json {
+            Layout::Pretty
+        } else {
+            Layout::Compact
+        };
+        let input = match self.input.flatten() {
+            Some(text) if text == "-" => match read_stdin() {
+                Ok(text) => Some(text),
+                Err(halt) => return Ok(misunderstood(context.ui, &halt.message())),
+            },
+            input => input,
+        };
+        let (Some(name), Some(text)) = (self.request, input.filter(|text| !text.is_empty())) else {
+            let words = "team api <sub> --input '<json>' required";
+            return Ok(misunderstood(context.ui, words));
+        };
+        let Some(request) = REQUESTS.iter().find(|request| request.name == name) else {
+            let words = format!("Unknown team api command: {name}");
+            return Ok(misunderstood(context.ui, &words));
+        };
+        let (fields, is_object) = match parse(&text) {
+            Ok(Value::Object(fields)) => (fields, true),
+            Ok(_) => (Map::new(), false),
+            Err(why) => {
+                let words = format!("invalid --input JSON: {why}");
+                return Ok(misunderstood(context.ui, &words));
+            }
+        };
+        let mut call = Call {
+            context,
+            fields,
+            layout,
+        };
+        let answered = if is_object {
+            (request.answer)(&mut call)
+        } else {
+            Err(Refusal::input("--input", "must be an object").into())
+        };
+        Ok(match answered {
+            Ok(Answer::Object(value, exit)) => {
+                context.ui.json(&value, layout);
+                exit
+            }
+            Ok(Answer::Written(exit)) => exit,
+            Err(halt) => call.refuse(request, halt),
+        })
+    }
+}
+
+/// A lone surrogate is text to the reference, so it is text here; nothing else is mended.
+fn parse(text: &str) -> Result<Value, serde_json::Error> {
+    serde_json::from_str(text).or_else(|refused| {
+        match pitcrew_core::json::repair(text.as_bytes()) {
+            Some(mended) => serde_json::from_str(&mended),
+            None => Err(refused),
+        }
+    })
+}
+
+/// Whether a command line, without its first word, is one of this interface.
+pub(crate) fn is_meant(words: &[&str]) -> bool {
+    words.windows(2).any(|pair| pair == ["team", "api"])
+}
+
+/// The reference's shape for a call that is no request at all. Its exit status is 1 like that of every other no.
+pub(crate) fn misunderstood(ui: &mut Ui, message: &str) -> Exit {
+    if ui.json {
+        let answer = json!({ "ok": false, "message": message, "code": "usage" });
+        ui.json(&answer, Layout::Pretty);
+    } else {
+        ui.text(message);
+    }
+    Exit::Refused
+}
+
+impl Call<'_, '_> {
+    /// Answers a request that was not done, in the reference's shape.
+    fn refuse(&mut self, request: &Request, halt: Halt) -> Exit {
+        let halt = self.context.explain(halt);
+        let mut answer = failed_answer(request.key, self.words(request, &halt), &halt);
+        match request.name {
+            "mailbox-list" => answer["messages"] = json!([]),
+            "broadcast" => {
+                answer["recipients"] = json!([]);
+                answer["messageIds"] = json!([]);
+            }
+            _ => {}
+        }
+        self.context.ui.json(&answer, self.layout);
+        Exit::Refused
+    }
+
+    /// The words of the reference where a team does not exist: it knows no such answer and names what it misses in it.
+    fn words(&self, request: &Request, halt: &Halt) -> Option<String> {
+        if !matches!(halt, Halt::Refused(Refusal::TeamNotFound { .. })) {
+            return None;
+        }
+        match request.name {
+            "claim-task" | "transition-task-status" => {
+                let id = self.task_id().ok()?;
+                Some(Refusal::TaskNotFound { id: id.to_string() }.to_string())
+            }
+            "send-message" if self.fields.get("to").and_then(Value::as_str) != Some(LEADER) => {
+                Some("unknown_recipient".to_string())
+            }
+            "mailbox-mark-delivered" => Some("message_not_found".to_string()),
+            _ => None,
+        }
+    }
+
+    /// A text that may be absent. `null` is absent.
+    fn optional(&self, field: &str) -> Result<Option<&str>, Refusal> {
+        match self.fields.get(field) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(_) => Err(Refusal::input(field, "must be a string")),
+        }
+    }
+
+    /// A text that must be there and not be empty.
+    fn required(&self, field: &str) -> Result<&str, Refusal> {
+        match self.optional(field)? {
+            Some("") => Err(Refusal::input(field, "must not be empty")),
+            Some(text) => Ok(text),
+            None => Err(Refusal::input(field, "is missing")),
+        }
+    }
+
+    /// A span in milliseconds that may be absent.
+    fn span(&self, field: &str) -> Result<Option<i64>, Refusal> {
+        match self.fields.get(field) {
+            None | Some(Value::Null) => Ok(None),
+            Some(value) => match value.as_i64() {
+                Some(ms) if ms > 0 => Ok(Some(ms)),
+                _ => Err(Refusal::input(
+                    field,
+                    "must be a whole number of milliseconds above 0",
+                )),
+            },
+        }
+    }
+
+    /// The team that is meant, which need not exist.
+    fn open(&mut self) -> Result<OpenTeam, Halt> {
+        let name = self.required("team_name")?.to_string();
+        let start = self.optional("cwd")?.map(str::to_string);
+        self.context.open_named(&name, start.as_deref())
+    }
+
+    /// The team that is meant.
+    fn open_known(&mut self) -> Result<OpenTeam, Halt> {
+        let team = self.open()?;
+        team.desk().roster()?;
+        Ok(team)
+    }
+}

@@ -1,0 +1,142 @@
+//! The requests about mail.
+
+use pitcrew_core::mailbox::{Draft, Intent};
+use pitcrew_core::refusal::NameKind;
+use pitcrew_core::{Name, Refusal};
+use pitcrew_runtime::desk::{Credentials, Which};
+use serde_json::{Value, json};
+
+use super::{Answer, Call};
+use crate::commands::broadcast as broadcasting;
+use crate::commands::inbox::{MessageStream, list_limited};
+use crate::context::OpenTeam;
+use crate::halt::{Exit, Halt};
+
+fn done(value: Value) -> Result<Answer, Halt> {
+    Ok(Answer::Object(value, Exit::Done))
+}
+
+impl Call<'_, '_> {
+    fn draft(&self) -> Result<Draft, Refusal> {
+        Ok(Draft {
+            body: self.required("body")?.to_string(),
+            reply_to: self.optional("reply_to")?.map(str::to_string),
+            intent: self.optional("intent")?.map(Intent::parse).transpose()?,
+            idempotency_key: self.optional("idempotency_key")?.map(str::to_string),
+        })
+    }
+
+    fn from(&self, team: &OpenTeam) -> Result<Credentials, Refusal> {
+        let from = self.required("from")?.to_string();
+        Ok(Credentials {
+            claimed: Some(from),
+            ..self.context.credentials(&team.name)
+        })
+    }
+
+    /// The owner of the mailbox that is meant.
+    fn owner(&self) -> Result<Name, Refusal> {
+        let given = self.optional("worker").ok().flatten().unwrap_or_default();
+        Name::new(NameKind::Recipient, given)
+    }
+
+    /// The team and the owner of the mailbox, when whoever asks may change it: a member its own, others any.
+    fn own_mailbox(&mut self) -> Result<(OpenTeam, Name), Halt> {
+        let owner = self.owner()?;
+        let team = self.open_known()?;
+        let who = self.context.credentials(&team.name);
+        if who.token.is_some() {
+            let proved = Credentials {
+                token: who.token,
+                claimed: Some(owner.to_string()),
+            };
+            team.desk().speaker(&team.desk().roster()?, &proved)?;
+        }
+        Ok((team, owner))
+    }
+}
+
+/// `send-message`
+pub(super) fn send(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
+    let to = call
+        .optional("to")
+        .ok()
+        .flatten()
+        .unwrap_or_default()
+        .to_string();
+    Name::new(NameKind::Recipient, &to)?;
+    let draft = call.draft()?;
+    call.required("from")?;
+    let team = call.open()?;
+    let sent = team.desk().send(&call.from(&team)?, &to, &draft)?;
+    done(json!({ "ok": true, "messageId": sent.id, "nudged": false }))
+}
+
+/// `broadcast`
+pub(super) fn broadcast(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
+    let draft = call.draft()?;
+    let team = call.open()?;
+    let outcome = team.desk().broadcast(&call.from(&team)?, &draft)?;
+    let exit = if broadcasting::exit(&outcome) == Exit::Done {
+        Exit::Done
+    } else {
+        Exit::Refused
+    };
+    Ok(Answer::Object(broadcasting::answer(&outcome), exit))
+}
+
+/// `mailbox-list`
+pub(super) fn list(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
+    let owner = call.owner()?;
+    let which = match call.fields.get("undelivered_only") {
+        None | Some(Value::Null | Value::Bool(false)) => Which::All,
+        Some(Value::Bool(true)) => Which::Unread,
+        Some(_) => return Err(Refusal::input("undelivered_only", "must be true or false").into()),
+    };
+    // A mailbox or a team that does not exist is an empty list, as the reference has it.
+    let team = call.open()?;
+    let mut stream = MessageStream::new(call.context.ui, call.layout);
+    let listed = list_limited(&team.desk(), &owner, which, u64::MAX, &mut |mail| {
+        stream.message(&mail)
+    });
+    match stream.end(listed.map_err(Halt::from))? {
+        Exit::Done => Ok(Answer::Written(Exit::Done)),
+        _ => Ok(Answer::Written(Exit::Refused)),
+    }
+}
+
+/// `mailbox-mark-delivered`
+pub(super) fn mark_delivered(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
+    let (team, owner) = call.own_mailbox()?;
+    team.desk()
+        .acknowledge(&owner, &[call.required("message_id")?])?;
+    done(json!({ "ok": true }))
+}
+
+/// `mailbox-next`
+pub(super) fn next(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
+    const HOLD_MS: i64 = 300_000;
+    let (team, owner) = call.own_mailbox()?;
+    let hold = call.span("hold_ms")?.unwrap_or(HOLD_MS);
+    let taken = team.desk().take(&owner, owner.as_str(), hold)?;
+    done(match taken {
+        Some(taken) => json!({ "ok": true, "message": taken.message, "attempt": taken.attempt }),
+        None => json!({ "ok": true, "message": null }),
+    })
+}
+
+/// `mailbox-give-back`
+pub(super) fn give_back(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
+    let (team, owner) = call.own_mailbox()?;
+    team.desk()
+        .give_back(&owner, call.required("message_id")?)?;
+    done(json!({ "ok": true }))
+}
+
+/// `mailbox-redeliver`
+pub(super) fn redeliver(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
+    let (team, owner) = call.own_mailbox()?;
+    team.desk()
+        .redeliver(&owner, call.required("message_id")?)?;
+    done(json!({ "ok": true }))
+}

@@ -1,0 +1,94 @@
+//! `who`: the members of a team, and what each has to do.
+
+use pitcrew_core::task::{Status, Task};
+use serde_json::{Value, json};
+
+use crate::cli::{Entry, Run};
+use crate::context::Context;
+use crate::halt::{Exit, Halt};
+use crate::ui::{HEADING, Layout};
+
+/// The row of this command.
+pub(crate) const ENTRY: Entry =
+    Entry::new::<Who>("who", "List the members: seat, role, task, unread mail");
+
+/// List the members: seat, role, task, unread mail
+#[derive(Debug, clap::Args)]
+pub(crate) struct Who {}
+
+impl Run for Who {
+    fn run(self, context: &mut Context<'_>) -> Result<Exit, Halt> {
+        let team = context.open_team()?;
+        let desk = team.desk();
+        let (roster, board) = (desk.roster()?, desk.tasks()?);
+        let mut rows = Vec::new();
+        for name in roster.everybody() {
+            let unread = desk.count_unread(&name)?;
+            let member = roster.member(name.as_str());
+            let holds = |task: &&Task| {
+                task.status == Status::InProgress && task.owner.as_deref() == Some(name.as_str())
+            };
+            let tasks: Vec<&str> = board
+                .tasks
+                .iter()
+                .filter(holds)
+                .map(|task| task.id.as_str())
+                .collect();
+            let seat = match member {
+                Some(member) => {
+                    serde_json::to_value(member.seat.unwrap_or_default()).unwrap_or_default()
+                }
+                None => Value::Null,
+            };
+            rows.push(json!({
+                "name": name.as_str(),
+                "seat": seat,
+                "role": member.map(|member| member.role.as_str()),
+                "profile": member.and_then(|member| member.profile.as_deref()),
+                "incarnation": member.map(|member| member.incarnation),
+                "tasks": tasks,
+                "unread": unread,
+            }));
+        }
+        if context.ui.json {
+            context.ui.json(
+                &json!({ "ok": true, "team": team.name.as_str(), "members": rows }),
+                Layout::Pretty,
+            );
+            return Ok(Exit::Done);
+        }
+        let heading = format!(
+            "{:<16} {:<9} {:<12} {:<12} {:>6}",
+            "member", "seat", "role", "task", "unread"
+        );
+        let heading = context.ui.styled(HEADING, &heading);
+        context.ui.own_line(&heading);
+        for row in rows {
+            let text = |key: &str| match row[key].as_str() {
+                Some("") | None => "-".to_string(),
+                Some(text) => text.to_string(),
+            };
+            let tasks: Vec<&str> = row["tasks"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(Value::as_str)
+                .collect();
+            let tasks = if tasks.is_empty() {
+                "-".to_string()
+            } else {
+                tasks.join(",")
+            };
+            let line = format!(
+                "{:<16} {:<9} {:<12} {:<12} {:>6}",
+                text("name"),
+                text("seat"),
+                text("role"),
+                tasks,
+                row["unread"]
+            );
+            context.ui.line(&line);
+        }
+        Ok(Exit::Done)
+    }
+}

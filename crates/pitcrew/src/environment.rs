@@ -1,0 +1,79 @@
+//! The one place that reads the process environment. Everything else is handed what it needs of it.
+//!
+//! | variable | meaning |
+//! |---|---|
+//! | `PITCREW_ROOT` | the project's root, so that a member in a sub-package finds its team |
+//! | `PITCREW_TEAM` | the team that commands mean when none is named |
+//! | `PITCREW_AGENT` | the member that commands speak as when none is named |
+//! | `PITCREW_TOKEN` | what proves it |
+//! | `NO_COLOR` | any value: no colours |
+//!
+//! What every command needs is read once. What only long commands need is read when they ask.
+
+use std::ffi::OsString;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+
+/// What the process was given.
+#[derive(Debug, Clone)]
+pub(crate) struct Environment {
+    /// The command line, the program's own name first.
+    pub args: Vec<OsString>,
+    /// The folder that the command was called in.
+    pub cwd: PathBuf,
+    /// `PITCREW_ROOT`.
+    pub root: Option<PathBuf>,
+    /// `PITCREW_TEAM`.
+    pub team: Option<String>,
+    /// `PITCREW_AGENT`.
+    pub agent: Option<String>,
+    /// `PITCREW_TOKEN`.
+    pub token: Option<String>,
+}
+
+impl Environment {
+    /// Reads it once.
+    pub(crate) fn read() -> Self {
+        Self {
+            args: std::env::args_os().collect(),
+            cwd: std::env::current_dir().unwrap_or_else(|_| PathBuf::from(".")),
+            root: variable("PITCREW_ROOT").map(PathBuf::from),
+            team: text("PITCREW_TEAM"),
+            agent: text("PITCREW_AGENT"),
+            token: text("PITCREW_TOKEN"),
+        }
+    }
+
+    /// Whether standard input is a terminal: somebody would have to type.
+    pub(crate) fn stdin_is_terminal(&self) -> bool {
+        std::io::stdin().is_terminal()
+    }
+
+    /// Whether standard output shows colours.
+    pub(crate) fn stdout_is_colored(&self) -> bool {
+        std::io::stdout().is_terminal() && !is_plain()
+    }
+
+    /// Whether standard error shows colours.
+    pub(crate) fn stderr_is_colored(&self) -> bool {
+        std::io::stderr().is_terminal() && !is_plain()
+    }
+}
+
+/// Whether colours are unwanted on any stream.
+fn is_plain() -> bool {
+    variable("NO_COLOR").is_some() || text("TERM").as_deref() == Some("dumb")
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place that reads the environment"
+)]
+fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// A variable that is no text counts as absent: no name and no token looks like that.
+fn text(name: &str) -> Option<String> {
+    variable(name).and_then(|value| value.into_string().ok())
+}

@@ -1,0 +1,140 @@
+//! How a team stands: its document, its tasks and what its members left, read without touching anything.
+//!
+//! A heartbeat tells when a member last claimed or moved a task through a command, and nothing else: between two
+//! commands a member is silent however hard it works. So `heartbeat_stale` is the reference's flag with the
+//! reference's meaning, for people and programs that look at it. Nothing is ever taken from a member because of it.
+
+use pitcrew_core::refusal::NameKind;
+use pitcrew_core::roster::{Member, Team};
+use pitcrew_core::{Name, Refusal, Timestamp};
+use pitcrew_store::documents::{Heartbeat, OutboxOffset};
+use pitcrew_store::{Log, StoreExt, StoreFailure};
+use serde_json::Value;
+
+use super::index::each_line;
+use super::{Desk, NotDone, TaskBoard};
+
+/// How old a heartbeat may be before it counts as stale, in milliseconds. The reference's own span.
+pub const HEARTBEAT_FRESH_MS: i64 = 30_000;
+
+/// How one member stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MemberStatus {
+    /// Its name as the roster has it.
+    pub name: String,
+    /// The pane that the roster names.
+    pub pane_id: Option<String>,
+    /// Whether there is no heartbeat, or none younger than [`HEARTBEAT_FRESH_MS`].
+    pub heartbeat_stale: bool,
+    /// Reports in its outbox that nobody has read.
+    pub outbox_new: u64,
+    /// Messages in its mailbox that it has not acknowledged.
+    pub unread: u64,
+    /// Places in its mailbox that hold no record.
+    pub damaged: u64,
+}
+
+/// How a team stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TeamStatus {
+    /// The team.
+    pub team: Team,
+    /// The team's document as it is written.
+    pub team_as_written: Value,
+    /// Its tasks.
+    pub board: TaskBoard,
+    /// The tasks that can be read, as they are written and in the order of the board.
+    pub tasks_as_written: Vec<Value>,
+    /// Its members, in the order of the roster.
+    pub members: Vec<MemberStatus>,
+    /// Messages for the leader that nobody has acknowledged.
+    pub leader_unread: u64,
+    /// When it was shut down, if it was.
+    pub shut_down_at: Option<String>,
+}
+
+impl Desk<'_> {
+    /// How the team stands now.
+    ///
+    /// # Errors
+    /// `team_not_found`, or when something cannot be read. A task or heartbeat that makes no sense is part of the
+    /// answer.
+    pub fn status(&self) -> Result<TeamStatus, NotDone> {
+        let (team, team_as_written) = self.written::<Team>(&())?.ok_or_else(|| self.unknown())?;
+        let (board, tasks_as_written) = self.board_as_written()?;
+        let members = team
+            .workers
+            .iter()
+            .map(|member| self.member_status(member))
+            .collect::<Result<_, _>>()?;
+        Ok(TeamStatus {
+            team,
+            team_as_written,
+            board,
+            tasks_as_written,
+            members,
+            leader_unread: self.count_unread(&Name::leader())?,
+            shut_down_at: self.shut_down_at()?,
+        })
+    }
+
+    pub(super) fn unknown(&self) -> Refusal {
+        Refusal::TeamNotFound {
+            given: self.team.to_string(),
+            valid: Vec::new(),
+            nearest: None,
+        }
+    }
+
+    fn member_status(&self, member: &Member) -> Result<MemberStatus, NotDone> {
+        let mut status = MemberStatus {
+            name: member.name.clone(),
+            pane_id: member.pane_id.clone(),
+            heartbeat_stale: true,
+            outbox_new: 0,
+            unread: 0,
+            damaged: 0,
+        };
+        // A name that another program wrote and that breaks the naming rule has no files here.
+        if let Ok(name) = Name::new(NameKind::Member, &member.name) {
+            status.heartbeat_stale = self.is_silent(&name)?;
+            status.outbox_new = self.outbox_new(&name)?;
+            let mail = self.count_mail(&name)?;
+            (status.unread, status.damaged) = (mail.unread, mail.damaged);
+        }
+        Ok(status)
+    }
+
+    fn is_silent(&self, name: &Name) -> Result<bool, NotDone> {
+        let last = match self.store.view::<Heartbeat>(name) {
+            Ok(heartbeat) => heartbeat,
+            Err(StoreFailure::CorruptDocument { .. }) => None,
+            Err(failure) => return Err(failure.into()),
+        };
+        let at = last.and_then(|heartbeat| Timestamp::parse(&heartbeat.last_poll_at));
+        Ok(at.is_none_or(|at| self.now().millis_since(at) > HEARTBEAT_FRESH_MS))
+    }
+
+    fn outbox_new(&self, name: &Name) -> Result<u64, NotDone> {
+        let read_up_to = match self.store.view::<OutboxOffset>(name) {
+            Ok(offset) => offset.unwrap_or_default().bytes_read,
+            Err(StoreFailure::CorruptDocument { .. }) => 0,
+            Err(failure) => return Err(failure.into()),
+        };
+        let log = Log::Outbox(name.clone());
+        match self.count_lines(&log, read_up_to) {
+            // An outbox that was cut is new from its start.
+            Err(StoreFailure::LogTruncated { .. }) => Ok(self.count_lines(&log, 0)?),
+            counted => Ok(counted?),
+        }
+    }
+
+    fn count_lines(&self, log: &Log, from: u64) -> Result<u64, StoreFailure> {
+        let mut count = 0;
+        each_line(self.store, log, from, |line| {
+            count += u64::from(!line.bytes.trim_ascii().is_empty());
+            std::ops::ControlFlow::Continue(())
+        })?;
+        Ok(count)
+    }
+}

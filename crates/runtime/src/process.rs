@@ -1,0 +1,45 @@
+//! Processes: started as a whole, watched as a whole, ended as a whole.
+//!
+//! | for | read |
+//! |---|---|
+//! | starting one command and following it to its end | [`Launch`], [`Group`], [`Ended`] |
+//! | telling one process from all others, later and elsewhere | [`Identity`], [`Presence`] |
+//! | marking everything that belongs to one turn | [`Mark`] |
+//! | ending what a killed supervisor left behind | [`reclaim()`], [`sweep`] |
+//! | Ctrl-C | [`Interrupts`] |
+//!
+//! What always holds: this is the one home of starting and signalling processes, and of reading the process table
+//! under `/proc`. A signal reaches the process it was meant for or nobody. Nothing of a turn runs on after its end,
+//! save what the source of `kin` names as not to be caught: a process in a session of its own whose start environment
+//! is hidden and whose parent is gone, and what an outside service starts on request.
+//!
+//! Not here: which command to run, when to run it again (core's restart machine), and opening the files that
+//! output goes to (the store).
+
+mod capture;
+mod clearing;
+mod ended;
+mod environment;
+mod group;
+mod identity;
+mod interrupts;
+mod kin;
+mod launch;
+mod mark;
+mod reclaim;
+mod spawn_error;
+mod table;
+
+pub use capture::{Cap, Capture, Kept, Sink};
+pub use ended::{By, Ended, How, Leftovers, Status, Streams};
+pub use environment::Environment;
+pub use group::{Control, Group, Observation, Stage, Stream};
+pub use identity::{Blindness, Identity, Presence};
+pub use interrupts::{Interrupt, Interrupts, Source, Urgency};
+pub use launch::{Ask, Input, Ladder, Launch};
+pub use mark::{Mark, MarkError};
+pub use reclaim::{Reclaimed, Swept, reclaim, sweep};
+pub use spawn_error::SpawnError;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,103 @@
+//! What the person at the terminal or the system wants of this program: to end, and how urgently.
+//!
+//! SIGINT (Ctrl-C), SIGTERM and SIGHUP (the terminal is gone) become one stream of numbered wishes, whichever
+//! signal each came by: at the first a program stops its members, at the second it kills them.
+//!
+//! What always holds: a signal that was ignored when we were started stays ignored, so `nohup` and `&` in a script
+//! keep their meaning. Two signals of one kind in the same instant may count as one; that is how Unix keeps them.
+
+use super::table::Table;
+use std::io;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// Which signal it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// SIGINT: Ctrl-C.
+    Interrupt,
+    /// SIGTERM: the system or another program.
+    Terminate,
+    /// SIGHUP: the terminal is gone.
+    Hangup,
+}
+
+/// The how-manieth wish to end it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Urgency {
+    /// Stop in good order.
+    First,
+    /// Do not wait any longer.
+    Second,
+    /// Once more: the third, fourth and so on.
+    Further(u32),
+}
+
+/// One wish that this program should end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interrupt {
+    /// Which signal brought it.
+    pub source: Source,
+    /// How often it was wished by now.
+    pub urgency: Urgency,
+}
+
+/// The stream of wishes. From its making on, the three signals no longer end this program.
+#[derive(Debug)]
+pub struct Interrupts {
+    interrupt: Option<Signal>,
+    terminate: Option<Signal>,
+    hangup: Option<Signal>,
+    seen: u32,
+}
+
+impl Interrupts {
+    /// Starts listening.
+    ///
+    /// # Errors
+    /// When the system refuses a signal handler.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime with I/O.
+    pub fn listen() -> io::Result<Self> {
+        let ignored = Table::default()
+            .ignored_signals(std::process::id())
+            .unwrap_or(0);
+        let unless_ignored = |kind: SignalKind| {
+            let bit = 1_u64 << (kind.as_raw_value() - 1);
+            (ignored & bit == 0).then(|| signal(kind)).transpose()
+        };
+        Ok(Self {
+            interrupt: unless_ignored(SignalKind::interrupt())?,
+            terminate: unless_ignored(SignalKind::terminate())?,
+            hangup: unless_ignored(SignalKind::hangup())?,
+            seen: 0,
+        })
+    }
+
+    /// Waits for the next wish. Can be dropped and called again without losing one.
+    pub async fn next(&mut self) -> Interrupt {
+        let source = tokio::select! {
+            () = arrival(&mut self.interrupt) => Source::Interrupt,
+            () = arrival(&mut self.terminate) => Source::Terminate,
+            () = arrival(&mut self.hangup) => Source::Hangup,
+        };
+        self.seen += 1;
+        Interrupt {
+            source,
+            urgency: match self.seen {
+                1 => Urgency::First,
+                2 => Urgency::Second,
+                further => Urgency::Further(further),
+            },
+        }
+    }
+}
+
+async fn arrival(signal: &mut Option<Signal>) {
+    if let Some(signal) = signal
+        && signal.recv().await.is_some()
+    {
+        return;
+    }
+    std::future::pending().await
+}

@@ -1,0 +1,213 @@
+//! Finds every process of one turn, and signals exactly those.
+//!
+//! A process belongs to a turn when it started no earlier than the turn's first process, and
+//! 1. it is in the first process's group or session, or
+//! 2. its start environment carries the turn's [`Mark`], or
+//! 3. its parent belongs to the turn.
+//!
+//! What always holds: nobody else is hit. A signal goes through a pid descriptor that is opened first and checked
+//! against the start time after, so a pid that was used again in between receives nothing.
+//!
+//! What cannot be caught: a process that made a session of its own *and* hides its environment (cleaned it,
+//! overwrote it, runs as another user or is not dumpable) *and* whose parent is gone by the time we look; and what
+//! an outside service starts on request (`systemd-run`, `at`, a container engine, a server that was running
+//! before). Without a process table only the group can be found.
+
+use super::mark::Mark;
+use super::table::{Entry, Stat, Table};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitOptions};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The processes of one turn, described by what they have in common.
+#[derive(Clone, Debug)]
+pub(super) struct Kin {
+    pub(super) table: Table,
+    pub(super) mark: Mark,
+    /// The turn's first process, if it is known: leader of its group and session.
+    pub(super) leader: Option<Stat>,
+}
+
+/// One look at the processes of a turn.
+#[derive(Debug, Default)]
+pub(super) struct Sight {
+    /// Those that run, the leader included.
+    pub(super) running: Vec<Stat>,
+    /// Processes in the middle of `exec`, or started without any environment: they may be found next time.
+    pub(super) unclear: usize,
+}
+
+/// What became of one signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sent {
+    Hit,
+    /// It had ended before.
+    Ended,
+    /// The system does not let us: another user's process.
+    Denied,
+}
+
+impl Kin {
+    /// Looks through the whole process table once. `None` when there is no table.
+    pub(super) fn look(&self) -> Option<Sight> {
+        let own = std::process::id();
+        let since = self.leader.map_or(0, |leader| leader.start_time);
+        let candidates: BTreeMap<u32, Stat> = self
+            .table
+            .all()
+            .ok()?
+            .into_iter()
+            .filter(|stat| stat.start_time >= since && stat.pid != own)
+            .map(|stat| (stat.pid, stat))
+            .collect();
+        let mut sight = Sight::default();
+        let mut found = BTreeSet::new();
+        // Its number stays the group's and the session's only as long as the leader itself is in the table.
+        let led = self.leader.filter(|leader| {
+            candidates
+                .get(&leader.pid)
+                .is_some_and(|stat| stat.start_time == leader.start_time)
+        });
+        for stat in candidates.values() {
+            match self.kinship(stat, led.map(|leader| leader.pid)) {
+                Kinship::Member => {
+                    found.insert(stat.pid);
+                }
+                Kinship::Unclear => sight.unclear += 1,
+                Kinship::Stranger => {}
+            }
+        }
+        add_descendants(&candidates, &mut found);
+        for stat in found.iter().filter_map(|pid| candidates.get(pid)) {
+            if stat.runs() {
+                sight.running.push(*stat);
+            } else if stat.parent == own && !self.is_leader(stat) {
+                collect(stat);
+            }
+        }
+        Some(sight)
+    }
+
+    /// Looks at a few known processes only, which is cheaper than the whole table.
+    pub(super) fn still_running(&self, known: &[Stat]) -> Vec<Stat> {
+        let now = |known: &Stat| match self.table.entry(known.pid) {
+            Entry::Found(stat) if stat.start_time == known.start_time && stat.runs() => Some(stat),
+            _ => None,
+        };
+        known.iter().filter_map(now).collect()
+    }
+
+    pub(super) fn is_leader(&self, stat: &Stat) -> bool {
+        self.leader
+            .is_some_and(|leader| (leader.pid, leader.start_time) == (stat.pid, stat.start_time))
+    }
+
+    /// Whether a signal to the leader's group reaches this process.
+    pub(super) fn is_asked_with_the_leader(&self, stat: &Stat) -> bool {
+        self.leader
+            .is_some_and(|leader| stat.group == leader.pid || stat.pid == leader.pid)
+    }
+
+    fn kinship(&self, stat: &Stat, led_by: Option<u32>) -> Kinship {
+        if led_by.is_some_and(|leader| stat.group == leader || stat.session == leader) {
+            return Kinship::Member;
+        }
+        if !stat.runs() || is_kernel_thread(stat) {
+            return Kinship::Stranger;
+        }
+        match self.table.environment(stat.pid) {
+            Ok(environment) if environment.is_empty() => Kinship::Unclear,
+            Ok(environment) if self.mark.is_in(&environment) => Kinship::Member,
+            // Not readable: ended meanwhile, or another user's. Neither carries a mark that we could see.
+            Ok(_) | Err(_) => Kinship::Stranger,
+        }
+    }
+
+    /// Sends a signal to this very process, or to nobody.
+    pub(super) fn signal(&self, target: &Stat, signal: Signal) -> Sent {
+        let Some(pid) = to_pid(target.pid) else {
+            return Sent::Ended;
+        };
+        let result = match open(pid) {
+            Ok(descriptor) => {
+                if self.still_running(&[*target]).is_empty() {
+                    return Sent::Ended;
+                }
+                send(descriptor, pid, signal)
+            }
+            Err(error) => Err(error),
+        };
+        match result {
+            Ok(()) => Sent::Hit,
+            Err(Errno::SRCH) => Sent::Ended,
+            Err(_) => Sent::Denied,
+        }
+    }
+}
+
+enum Kinship {
+    Member,
+    Stranger,
+    Unclear,
+}
+
+/// Children of members are members, to any depth.
+fn add_descendants(candidates: &BTreeMap<u32, Stat>, found: &mut BTreeSet<u32>) {
+    loop {
+        let children: Vec<u32> = candidates
+            .values()
+            .filter(|stat| !found.contains(&stat.pid) && found.contains(&stat.parent))
+            .map(|stat| stat.pid)
+            .collect();
+        if children.is_empty() {
+            return;
+        }
+        found.extend(children);
+    }
+}
+
+/// Kernel threads have an empty environment and are children of thread 2.
+fn is_kernel_thread(stat: &Stat) -> bool {
+    const KTHREADD: u32 = 2;
+    stat.parent == KTHREADD || stat.pid == KTHREADD
+}
+
+/// Takes the exit status of a member that was handed to us when its parent ended (we may be the first process of
+/// a container), so that it does not stay as a zombie. One that is not our child after all is somebody else's.
+fn collect(stat: &Stat) {
+    if let Some(pid) = to_pid(stat.pid) {
+        let _not_ours: Result<_, Errno> = rustix::process::waitpid(Some(pid), WaitOptions::NOHANG);
+    }
+}
+
+pub(super) fn to_pid(pid: u32) -> Option<Pid> {
+    Pid::from_raw(i32::try_from(pid).ok()?)
+}
+
+#[cfg(target_os = "linux")]
+fn open(pid: Pid) -> Result<Option<rustix::fd::OwnedFd>, Errno> {
+    match rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()) {
+        Ok(descriptor) => Ok(Some(descriptor)),
+        Err(Errno::SRCH) => Err(Errno::SRCH),
+        // An old kernel, a sandbox that forbids the call, no descriptor left: the start time is checked all the same.
+        Err(_) => Ok(None),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open(_pid: Pid) -> Result<Option<rustix::fd::OwnedFd>, Errno> {
+    Ok(None)
+}
+
+#[cfg(target_os = "linux")]
+fn send(descriptor: Option<rustix::fd::OwnedFd>, pid: Pid, signal: Signal) -> Result<(), Errno> {
+    match descriptor {
+        Some(descriptor) => rustix::process::pidfd_send_signal(&descriptor, signal),
+        None => rustix::process::kill_process(pid, signal),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn send(_descriptor: Option<rustix::fd::OwnedFd>, pid: Pid, signal: Signal) -> Result<(), Errno> {
+    rustix::process::kill_process(pid, signal)
+}

@@ -1,0 +1,3 @@
+//! The least that a Rust program can do.
+
+fn main() {}

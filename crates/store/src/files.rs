@@ -1,0 +1,267 @@
+//! Plain files that are no state: what members print and read, and files that a person named.
+//!
+//! | what | opened by | links |
+//! |---|---|---|
+//! | output and overlay below `workers/<name>/` | [`WorkerFiles`] | refused |
+//! | results in a delivery folder | [`Delivery`] | refused inside |
+//! | a team file, a folder of profiles | [`read_text`], [`texts_in`] | followed: a person named the place |
+//! | manual pages | [`write_file`] | followed: a person named the place |
+//!
+//! Everything made inside a team is private to the user. Opening never waits, also not on a pipe.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use pitcrew_core::name::Name;
+
+use crate::failure::StoreFailure;
+use crate::layout::{self, Branch};
+use crate::local::folder::{Folder, Stamp};
+use crate::port::Durability;
+
+/// The longest name of a worker's file, in bytes.
+const LONGEST_NAME: usize = 128;
+
+/// The largest text that is read whole, in bytes.
+pub const LARGEST_TEXT: u64 = 4 * 1024 * 1024;
+
+/// The plain files of one worker, below `workers/<name>/`. A file name is `[A-Za-z0-9][A-Za-z0-9._-]{0,127}`; any
+/// other is answered with `Escapes`.
+#[derive(Debug, Clone)]
+pub struct WorkerFiles {
+    team: PathBuf,
+    worker: Name,
+}
+
+impl WorkerFiles {
+    pub(crate) fn new(team: &Path, worker: &Name) -> Self {
+        Self {
+            team: team.to_path_buf(),
+            worker: worker.clone(),
+        }
+    }
+
+    /// The worker's folder, which need not exist.
+    #[must_use]
+    pub fn folder(&self) -> PathBuf {
+        let mut path = self.team.clone();
+        path.extend(self.steps());
+        path
+    }
+
+    fn steps(&self) -> impl Iterator<Item = &str> {
+        Branch::Worker(self.worker.as_str()).steps()
+    }
+
+    /// Where `file` stands, for showing it and for telling an agent about it.
+    #[must_use]
+    pub fn path(&self, file: &str) -> PathBuf {
+        self.folder().join(file)
+    }
+
+    fn check(&self, file: &str) -> Result<(), StoreFailure> {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+        let is_good = file.len() <= LONGEST_NAME
+            && file.starts_with(|first: char| first.is_ascii_alphanumeric())
+            && file.bytes().all(is_plain);
+        if is_good {
+            return Ok(());
+        }
+        Err(StoreFailure::Escapes {
+            path: self.path(file),
+        })
+    }
+
+    fn open(&self) -> Result<Option<Folder>, StoreFailure> {
+        Folder::descend(&self.team, self.steps())
+    }
+
+    fn make(&self) -> Result<Folder, StoreFailure> {
+        let mut folder = Folder::expect(&self.team)?;
+        for step in self.steps() {
+            folder = folder.sub_or_new(step)?;
+        }
+        Ok(folder)
+    }
+
+    /// Makes an empty file and opens it for writing; `None` when the name is taken.
+    ///
+    /// # Errors
+    /// When the file cannot be made.
+    pub fn create(&self, file: &str) -> Result<Option<File>, StoreFailure> {
+        self.check(file)?;
+        self.make()?.new_file(file)
+    }
+
+    /// Opens a file for appending, made if need be.
+    ///
+    /// # Errors
+    /// When the file cannot be opened; `Escapes` when it is a link or no plain file.
+    pub fn append(&self, file: &str) -> Result<File, StoreFailure> {
+        self.check(file)?;
+        self.make()?.appendable(file)
+    }
+
+    /// Replaces a file's text in one step: a reader sees the old text or the new one. Its last change may be lost in a
+    /// power failure.
+    ///
+    /// # Errors
+    /// When it cannot be written; the old text is still there then.
+    pub fn write(&self, file: &str, text: &[u8]) -> Result<(), StoreFailure> {
+        self.check(file)?;
+        let folder = self.make()?;
+        let _held = folder.lock(crate::local::PATIENCE)?;
+        let draft = layout::draft(file);
+        folder.write_draft(&draft, text, Durability::Relaxed)?;
+        folder.promote(&draft, file)
+    }
+
+    /// The last `limit` bytes of a file, or all of it; `None` when there is none.
+    ///
+    /// # Errors
+    /// When the file cannot be read; `Escapes` when it is a link or no plain file.
+    pub fn tail(&self, file: &str, limit: u64) -> Result<Option<Vec<u8>>, StoreFailure> {
+        self.check(file)?;
+        let opened = match self.open()? {
+            Some(folder) => folder.file(file)?,
+            None => None,
+        };
+        let read = |(mut opened, now): (File, Stamp)| {
+            let start = now.size.saturating_sub(limit);
+            opened.seek(SeekFrom::Start(start))?;
+            let mut text = Vec::new();
+            opened.take(limit).read_to_end(&mut text)?;
+            Ok(text)
+        };
+        opened
+            .map(read)
+            .transpose()
+            .map_err(|refused: io::Error| StoreFailure::io("read", &self.path(file), refused))
+    }
+
+    /// The names of the worker's files, sorted; names that no file of this kind can have are left out.
+    ///
+    /// # Errors
+    /// When the folder cannot be read.
+    pub fn names(&self) -> Result<Vec<String>, StoreFailure> {
+        let Some(folder) = self.open()? else {
+            return Ok(Vec::new());
+        };
+        let mut names = folder.names()?;
+        names.retain(|name| self.check(name).is_ok());
+        names.sort();
+        Ok(names)
+    }
+}
+
+/// A folder into which lanes deliver: `manifest.json` and a `<lane>.result.md` for each.
+#[derive(Debug, Clone)]
+pub struct Delivery {
+    folder: PathBuf,
+}
+
+impl Delivery {
+    /// The delivery folder `folder`, which need not exist.
+    #[must_use]
+    pub fn at(folder: &Path) -> Self {
+        Self {
+            folder: folder.to_path_buf(),
+        }
+    }
+
+    fn read(&self, file: &str) -> Result<Option<Vec<u8>>, StoreFailure> {
+        match Folder::follow(&self.folder)? {
+            Some(folder) => Ok(folder.read(file)?.map(|(text, _)| text)),
+            None => Ok(None),
+        }
+    }
+
+    /// The text of `manifest.json`; `None` when there is none.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn manifest(&self) -> Result<Option<Vec<u8>>, StoreFailure> {
+        self.read("manifest.json")
+    }
+
+    /// The result of a lane as it is so far; `None` when it has not begun to deliver.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn result(&self, lane: &Name) -> Result<Option<Vec<u8>>, StoreFailure> {
+        self.read(&format!("{lane}.result.md"))
+    }
+}
+
+/// The text of a file that a person named, up to [`LARGEST_TEXT`].
+///
+/// # Errors
+/// When it is missing, no plain file, too large, not UTF-8, or cannot be read.
+pub fn read_text(path: &Path) -> Result<String, StoreFailure> {
+    let read = || {
+        let nonblock =
+            i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).map_err(io::Error::other)?;
+        let file = File::options()
+            .read(true)
+            .custom_flags(nonblock)
+            .open(path)?;
+        let found = file.metadata()?;
+        if !found.is_file() {
+            return Err(io::Error::other("it is no plain file"));
+        }
+        if found.len() > LARGEST_TEXT {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        let mut text = String::new();
+        file.take(LARGEST_TEXT).read_to_string(&mut text)?;
+        Ok(text)
+    };
+    read().map_err(|refused| StoreFailure::io("read", path, refused))
+}
+
+/// A file that was read because of where it stands, with what went wrong with it alone.
+#[derive(Debug)]
+pub struct FoundText {
+    /// Where it stands.
+    pub path: PathBuf,
+    /// What it says.
+    pub text: Result<String, StoreFailure>,
+}
+
+/// Writes a file into a folder that a person named, made if need be. What stood there is replaced.
+///
+/// # Errors
+/// When the folder or the file cannot be written.
+pub fn write_file(folder: &Path, name: &str, text: &[u8]) -> Result<(), StoreFailure> {
+    std::fs::create_dir_all(folder)
+        .map_err(|refused| StoreFailure::io("create", folder, refused))?;
+    let path = folder.join(name);
+    std::fs::write(&path, text).map_err(|refused| StoreFailure::io("write", &path, refused))
+}
+
+/// The texts of the files in `folder` whose name ends in `.<extension>`, sorted by name. A folder that does not exist holds none.
+///
+/// # Errors
+/// When the folder cannot be listed.
+pub fn texts_in(folder: &Path, extension: &str) -> Result<Vec<FoundText>, StoreFailure> {
+    let failed = |refused| StoreFailure::io("list", folder, refused);
+    let entries = match std::fs::read_dir(folder) {
+        Err(absent) if absent.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(failed)?,
+    };
+    let mut paths = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(failed)?.path();
+        if path.extension().is_some_and(|found| found == extension) {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    let read = |path: PathBuf| FoundText {
+        text: read_text(&path),
+        path,
+    };
+    Ok(paths.into_iter().map(read).collect())
+}

@@ -1,0 +1,161 @@
+//! The port over a team's folder: plain files, shared with other processes and with the reference.
+//!
+//! | part | what it does |
+//! |---|---|
+//! | [`Project`] | finds the root, lists, creates and removes teams |
+//! | [`LocalStore`] | one team as a [`Store`] |
+//! | `document`, `patch`, `text`, `mark` | a document: transaction, unknown keys, layout, the reference's claim mark |
+//! | `log` | an append-only log |
+//! | `watch` | what changes, by events of the system and by looking again |
+//! | `folder`, `lock` | handles that follow no link; bounded waiting |
+//!
+//! A store holds a path and nothing open, so it may outlive its team and costs nothing to make. Reading creates
+//! nothing; writing never creates the team's folder itself.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use pitcrew_core::name::Name;
+
+use crate::failure::StoreFailure;
+use crate::layout::{self, Branch};
+use crate::port::{Cursor, ErasedRule, Kind, Log, Page, Place, State, Store, Watch};
+use document::DocumentFile;
+use folder::Folder;
+use log::LogFile;
+
+mod document;
+pub(crate) mod folder;
+mod lock;
+mod log;
+mod mark;
+mod patch;
+mod project;
+mod text;
+mod watch;
+
+pub(crate) use lock::PATIENCE;
+pub use project::{Creation, Project};
+
+/// One team's folder as a [`Store`].
+#[derive(Debug, Clone)]
+pub struct LocalStore {
+    team: PathBuf,
+    patience: Duration,
+}
+
+impl LocalStore {
+    /// The team in the folder `team`, which need not exist.
+    pub(crate) fn new(team: PathBuf) -> Self {
+        Self {
+            team,
+            patience: PATIENCE,
+        }
+    }
+
+    /// The store with another bound on waiting for a lock that another process holds; 10 seconds by default.
+    #[must_use]
+    pub fn waiting_for(self, patience: Duration) -> Self {
+        Self { patience, ..self }
+    }
+
+    /// The team's folder.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.team
+    }
+
+    /// Removes the reference's mark from every task, as a shutdown does, and answers how many there were.
+    ///
+    /// # Errors
+    /// When the tasks cannot be listed or a mark cannot be removed.
+    pub fn clear_claim_marks(&self) -> Result<usize, StoreFailure> {
+        let Some(tasks) = Folder::descend(&self.team, Branch::Tasks.steps())? else {
+            return Ok(0);
+        };
+        let _held = tasks.lock(self.patience)?;
+        let mut cleared = 0;
+        for name in tasks.names()? {
+            if layout::is_claim_mark(&name) && tasks.remove(&name)? {
+                cleared += 1;
+            }
+        }
+        Ok(cleared)
+    }
+
+    /// The plain files of one worker.
+    #[must_use]
+    pub fn worker(&self, name: &Name) -> crate::files::WorkerFiles {
+        crate::files::WorkerFiles::new(&self.team, name)
+    }
+}
+
+impl Store for LocalStore {
+    fn append(&self, log: &Log, records: &[&[u8]]) -> Result<Cursor, StoreFailure> {
+        if records.iter().any(|record| record.contains(&b'\n')) {
+            return Err(StoreFailure::BrokenRecord {
+                log: log.to_string(),
+            });
+        }
+        let spot = layout::log(log);
+        if records.is_empty() {
+            let folder = Folder::descend(&self.team, spot.branch.steps())?;
+            let stamp = folder.map(|folder| folder.stamp(&spot.file)).transpose()?;
+            return Ok(stamp.flatten().map_or(0, |stamp| stamp.size));
+        }
+        let mut folder = Folder::expect(&self.team)?;
+        for step in spot.branch.steps() {
+            folder = folder.sub_or_new(step)?;
+        }
+        let file = LogFile {
+            folder: &folder,
+            name: &spot.file,
+            log,
+        };
+        file.append(records, self.patience)
+    }
+
+    fn read(&self, log: &Log, from: Cursor, limit: usize) -> Result<Page, StoreFailure> {
+        let spot = layout::log(log);
+        match Folder::descend(&self.team, spot.branch.steps())? {
+            None => log::absent(log, from, 0),
+            Some(folder) => {
+                let file = LogFile {
+                    folder: &folder,
+                    name: &spot.file,
+                    log,
+                };
+                file.read(from, limit)
+            }
+        }
+    }
+
+    fn list(&self, kind: Kind) -> Result<Vec<String>, StoreFailure> {
+        let Kind::Task = kind;
+        let Some(tasks) = Folder::descend(&self.team, Branch::Tasks.steps())? else {
+            return Ok(Vec::new());
+        };
+        let names = tasks.names()?;
+        let ids = names.iter().filter_map(|name| layout::task_id(name));
+        Ok(ids.map(str::to_owned).collect())
+    }
+
+    fn watch(&self) -> Result<Box<dyn Watch>, StoreFailure> {
+        Ok(Box::new(watch::LocalWatch::start(&self.team)))
+    }
+
+    fn view_erased(
+        &self,
+        place: &Place,
+        rule: &dyn ErasedRule,
+    ) -> Result<Option<State>, StoreFailure> {
+        DocumentFile::new(&self.team, place).view(rule)
+    }
+
+    fn update_erased(&self, place: &Place, rule: &mut dyn ErasedRule) -> Result<(), StoreFailure> {
+        DocumentFile::new(&self.team, place).update(rule, self.patience)
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,243 @@
+//! A project on disk: its root, its state folder and the teams in it.
+//!
+//! The root is the nearest folder, from the start up, that holds `.git` or `package.json`; without one it is the start
+//! itself. That is what the reference does with the folders that both share, so that both find the same teams. A
+//! process inside a sub package names the root instead of looking for it.
+//!
+//! Always holds: finding, listing and opening create nothing. A team appears whole or not at all, and one of several
+//! creators wins, names compared without case. A team disappears at once, and nothing outside its folder is removed.
+
+use std::fs::{DirBuilder, File};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use pitcrew_core::name::Name;
+use pitcrew_core::refusal::NameKind;
+use pitcrew_core::roster::Team;
+
+use super::folder::Folder;
+use super::text::laid_out;
+use super::{LocalStore, lock};
+use crate::failure::StoreFailure;
+use crate::layout;
+use crate::port::{Durability, Place};
+
+/// What marks the root of a project.
+const MARKERS: [&str; 2] = [".git", "package.json"];
+
+/// How many folders there are above the teams, the root included.
+const LEVELS: usize = 3;
+
+/// How often a folder that somebody still writes to is emptied before that is an error.
+const EMPTYINGS: u32 = 20;
+
+/// A project, by its root.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Project {
+    root: PathBuf,
+}
+
+/// What came of creating a team.
+#[derive(Debug)]
+pub enum Creation {
+    /// It is there, with its document and its folders.
+    Created(LocalStore),
+    /// The name is taken, perhaps in another case; this is how it is written on disk.
+    Taken(String),
+}
+
+impl Project {
+    /// The project that `start` lies in.
+    ///
+    /// # Errors
+    /// When `start` cannot be made absolute because the working folder is gone.
+    pub fn discover(start: &Path) -> Result<Self, StoreFailure> {
+        let start = absolute(start)?;
+        let root = start
+            .ancestors()
+            .find(|folder| MARKERS.iter().any(|marker| folder.join(marker).exists()))
+            .unwrap_or(&start);
+        Ok(Self {
+            root: root.to_path_buf(),
+        })
+    }
+
+    /// The project whose root is `root`, whatever stands there.
+    ///
+    /// # Errors
+    /// When `root` cannot be made absolute because the working folder is gone.
+    pub fn at(root: &Path) -> Result<Self, StoreFailure> {
+        Ok(Self {
+            root: absolute(root)?,
+        })
+    }
+
+    /// The root, absolute.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// `<root>/.omp/state`, which need not exist.
+    #[must_use]
+    pub fn state_dir(&self) -> PathBuf {
+        self.root.join(".omp").join("state")
+    }
+
+    fn teams_dir(&self) -> PathBuf {
+        self.state_dir().join("team")
+    }
+
+    /// The team called `name`, which need not exist: a store without a [`Team`] is none.
+    #[must_use]
+    pub fn team(&self, name: &Name) -> LocalStore {
+        LocalStore::new(self.teams_dir().join(name.as_str()))
+    }
+
+    /// The teams, by name. A folder without a team's document is none.
+    ///
+    /// # Errors
+    /// When the folder of the teams is there and cannot be read.
+    pub fn teams(&self) -> Result<Vec<Name>, StoreFailure> {
+        let Some(folder) = Folder::open(&self.teams_dir())? else {
+            return Ok(Vec::new());
+        };
+        let mut teams = Vec::new();
+        for name in folder.names()? {
+            let Ok(name) = Name::new(NameKind::Team, &name) else {
+                continue;
+            };
+            if is_team(&folder, &name)? {
+                teams.push(name);
+            }
+        }
+        teams.sort();
+        Ok(teams)
+    }
+
+    /// Creates a team: its folders and its document, all of them or none.
+    ///
+    /// # Errors
+    /// When something cannot be created. What was is removed, now or by the next creator.
+    pub fn create_team(&self, name: &Name, team: &Team) -> Result<Creation, StoreFailure> {
+        let teams = self.make_teams_dir()?;
+        let _held = teams.lock(lock::PATIENCE)?;
+        let taken = teams
+            .names()?
+            .into_iter()
+            .find(|taken| name.folds_to(taken));
+        if let Some(taken) = taken {
+            return Ok(Creation::Taken(taken));
+        }
+        let draft = layout::draft(name.as_str());
+        empty(&teams, &draft)?;
+        let made = fill(&teams.sub_or_new(&draft)?, team)
+            .and_then(|()| teams.rename(&draft, name.as_str()))
+            .and_then(|()| teams.sync());
+        match made {
+            Ok(()) => Ok(Creation::Created(self.team(name))),
+            Err(refused) => {
+                empty(&teams, &draft)?;
+                Err(refused)
+            }
+        }
+    }
+
+    /// The folder of the teams, made if need be; the project's root has to be there. A folder above the teams may be a
+    /// link: a user may keep the state elsewhere.
+    fn make_teams_dir(&self) -> Result<Folder, StoreFailure> {
+        let path = self.teams_dir();
+        if let Some(teams) = Folder::open(&path)? {
+            return Ok(teams);
+        }
+        Folder::expect(&self.root)?;
+        let mut builder = DirBuilder::new();
+        builder.recursive(true).mode(0o700);
+        builder
+            .create(&path)
+            .map_err(|refused| StoreFailure::io("create", &path, refused))?;
+        for above in path.ancestors().skip(1).take(LEVELS) {
+            File::open(above)
+                .and_then(|folder| folder.sync_all())
+                .map_err(|refused| StoreFailure::io("sync", above, refused))?;
+        }
+        Folder::expect(&path)
+    }
+
+    /// Removes a team's folder with everything in it; answers whether there was one. A link in its place is removed
+    /// and what it leads to stays.
+    ///
+    /// # Errors
+    /// When something cannot be removed. The team is gone for everybody by then, unless its folder could not be moved.
+    pub fn remove_team(&self, name: &Name) -> Result<bool, StoreFailure> {
+        let Some(teams) = Folder::open(&self.teams_dir())? else {
+            return Ok(false);
+        };
+        let _held = teams.lock(lock::PATIENCE)?;
+        let gone = layout::draft(name.as_str());
+        empty(&teams, &gone)?;
+        if teams.stamp(name.as_str())?.is_none() {
+            return Ok(false);
+        }
+        teams.rename(name.as_str(), &gone)?;
+        teams.sync()?;
+        empty(&teams, &gone)?;
+        Ok(true)
+    }
+}
+
+/// Whether the folder called `name` is a team. One that is a link or a file is none.
+fn is_team(teams: &Folder, name: &Name) -> Result<bool, StoreFailure> {
+    let document = layout::document(&Place::Team).file;
+    match teams.sub(name.as_str()) {
+        Ok(Some(folder)) => Ok(folder.stamp(&document)?.is_some()),
+        Ok(None) | Err(StoreFailure::Escapes { .. }) => Ok(false),
+        Err(refused) => Err(refused),
+    }
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, StoreFailure> {
+    std::path::absolute(path).map_err(|refused| StoreFailure::io("resolve", path, refused))
+}
+
+/// Writes what a new team consists of.
+fn fill(folder: &Folder, team: &Team) -> Result<(), StoreFailure> {
+    for sub in layout::FOLDERS {
+        folder.new_sub(sub)?;
+    }
+    let spot = layout::document(&Place::Team);
+    let text = serde_json::to_vec(team)
+        .map_err(|refused| StoreFailure::corrupt(&Place::Team, &refused.to_string()))?;
+    let draft = layout::draft(&spot.file);
+    folder.write_draft(&draft, &laid_out(&text, spot.form), Durability::Synced)?;
+    folder.promote(&draft, &spot.file)?;
+    folder.sync()
+}
+
+/// Removes what stands at `name`, following no link. Somebody who still writes into it makes that take several turns.
+fn empty(teams: &Folder, name: &str) -> Result<(), StoreFailure> {
+    let path = teams.child(name);
+    for _ in 0..EMPTYINGS {
+        match std::fs::symlink_metadata(&path) {
+            Err(absent) if absent.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Ok(found) if !found.is_dir() => {
+                teams.remove(name)?;
+                return Ok(());
+            }
+            _ => {}
+        }
+        match std::fs::remove_dir_all(&path) {
+            Err(busy) if busy.kind() == io::ErrorKind::DirectoryNotEmpty => {}
+            Err(absent) if absent.kind() == io::ErrorKind::NotFound => return Ok(()),
+            removed => {
+                return removed.map_err(|refused| StoreFailure::io("remove", &path, refused));
+            }
+        }
+    }
+    Err(StoreFailure::io(
+        "remove",
+        &path,
+        io::ErrorKind::DirectoryNotEmpty.into(),
+    ))
+}

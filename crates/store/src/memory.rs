@@ -1,0 +1,263 @@
+//! The port over typed states in this process: nothing is serialized, nothing outlives the process.
+//!
+//! Each document has a slot and a lock for its transactions (tasks share one, as the port says). A rule runs on a copy
+//! that takes the state's place only if the rule keeps it, so a refusal leaves nothing behind and a `view` never waits
+//! for a rule. A log is one buffer of bytes that looks exactly as its file would, torn tail included.
+//! States are compared only while somebody watches; nobody else could tell an unchanged write from none.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
+use std::time::Duration;
+
+use crate::changes::{Changes, Taken};
+use crate::failure::StoreFailure;
+use crate::port::{
+    Change, Cursor, ErasedRule, Kind, Log, Page, Place, State, Store, Verdict, Watch,
+};
+
+/// One team's state in memory. Share it behind an `Arc`.
+#[derive(Default)]
+pub struct MemoryStore {
+    documents: RwLock<HashMap<Place, Arc<Slot>>>,
+    /// Held while a rule of any task runs.
+    tasks: Mutex<()>,
+    logs: RwLock<HashMap<Log, Arc<Mutex<Vec<u8>>>>>,
+    watchers: RwLock<Vec<Weak<Changes>>>,
+}
+
+#[derive(Default)]
+struct Slot {
+    /// Held while a rule of this document runs.
+    turn: Mutex<()>,
+    state: Mutex<Option<State>>,
+}
+
+/// A lock whose holder panicked is still good: states are replaced whole, after their rule ran.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl MemoryStore {
+    /// An empty store.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Puts bytes at the end of a log as they are: what another program, or a crash in the middle of a record, would
+    /// leave in a file.
+    pub fn append_raw(&self, log: &Log, bytes: &[u8]) {
+        lock(&self.buffer(log)).extend_from_slice(bytes);
+        self.announce(|| Change::Log(log.clone()));
+    }
+
+    /// Cuts a log to its first `len` bytes, as another program could do to a file.
+    pub fn truncate(&self, log: &Log, len: usize) {
+        lock(&self.buffer(log)).truncate(len);
+        self.announce(|| Change::Log(log.clone()));
+    }
+
+    fn known(&self, place: &Place) -> Option<Arc<Slot>> {
+        let documents = self
+            .documents
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
+        documents.get(place).cloned()
+    }
+
+    fn slot(&self, place: &Place) -> Arc<Slot> {
+        self.known(place).unwrap_or_else(|| {
+            let mut documents = self
+                .documents
+                .write()
+                .unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(documents.entry(place.clone()).or_default())
+        })
+    }
+
+    fn known_buffer(&self, log: &Log) -> Option<Arc<Mutex<Vec<u8>>>> {
+        let logs = self.logs.read().unwrap_or_else(PoisonError::into_inner);
+        logs.get(log).cloned()
+    }
+
+    fn buffer(&self, log: &Log) -> Arc<Mutex<Vec<u8>>> {
+        self.known_buffer(log).unwrap_or_else(|| {
+            let mut logs = self.logs.write().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(logs.entry(log.clone()).or_default())
+        })
+    }
+
+    fn is_watched(&self) -> bool {
+        let watchers = self.watchers.read().unwrap_or_else(PoisonError::into_inner);
+        watchers.iter().any(|watcher| watcher.strong_count() > 0)
+    }
+
+    fn announce(&self, change: impl Fn() -> Change) {
+        let watchers = self.watchers.read().unwrap_or_else(PoisonError::into_inner);
+        for watcher in watchers.iter().filter_map(Weak::upgrade) {
+            watcher.push(change());
+        }
+    }
+}
+
+fn encoded(
+    place: &Place,
+    rule: &dyn ErasedRule,
+    state: Option<&State>,
+) -> Result<Option<Vec<u8>>, StoreFailure> {
+    state
+        .map(|state| rule.encode(&**state))
+        .transpose()
+        .map_err(|why| StoreFailure::corrupt(place, &why))
+}
+
+impl Store for MemoryStore {
+    fn append(&self, log: &Log, records: &[&[u8]]) -> Result<Cursor, StoreFailure> {
+        if records.iter().any(|record| record.contains(&b'\n')) {
+            return Err(StoreFailure::BrokenRecord {
+                log: log.to_string(),
+            });
+        }
+        let buffer = self.buffer(log);
+        let mut bytes = lock(&buffer);
+        if records.is_empty() {
+            return Ok(bytes.len() as Cursor);
+        }
+        if bytes.last().is_some_and(|last| *last != b'\n') {
+            bytes.push(b'\n');
+        }
+        let start = bytes.len();
+        for record in records {
+            bytes.extend_from_slice(record);
+            bytes.push(b'\n');
+        }
+        drop(bytes);
+        self.announce(|| Change::Log(log.clone()));
+        Ok(start as Cursor)
+    }
+
+    fn read(&self, log: &Log, from: Cursor, limit: usize) -> Result<Page, StoreFailure> {
+        let buffer = self.known_buffer(log).unwrap_or_default();
+        let bytes = lock(&buffer);
+        page(&bytes, from, limit).ok_or_else(|| StoreFailure::LogTruncated {
+            log: log.to_string(),
+            len: bytes.len() as u64,
+            cursor: from,
+        })
+    }
+
+    fn list(&self, kind: Kind) -> Result<Vec<String>, StoreFailure> {
+        let documents = self
+            .documents
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
+        let of_kind = documents.iter().filter_map(|(place, slot)| match place {
+            Place::Task(id) if kind == Kind::Task => Some((id, slot)),
+            _ => None,
+        });
+        Ok(of_kind
+            .filter(|(_, slot)| lock(&slot.state).is_some())
+            .map(|(id, _)| id.to_string())
+            .collect())
+    }
+
+    fn watch(&self) -> Result<Box<dyn Watch>, StoreFailure> {
+        let changes = Arc::new(Changes::default());
+        let mut watchers = self
+            .watchers
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        watchers.retain(|watcher| watcher.strong_count() > 0);
+        watchers.push(Arc::downgrade(&changes));
+        Ok(Box::new(MemoryWatch { changes }))
+    }
+
+    fn view_erased(
+        &self,
+        place: &Place,
+        rule: &dyn ErasedRule,
+    ) -> Result<Option<State>, StoreFailure> {
+        let slot = self.known(place);
+        Ok(slot.and_then(|slot| lock(&slot.state).as_ref().map(|state| rule.copy(&**state))))
+    }
+
+    fn update_erased(&self, place: &Place, rule: &mut dyn ErasedRule) -> Result<(), StoreFailure> {
+        let slot = self.slot(place);
+        let _turn = match place {
+            Place::Task(_) => lock(&self.tasks),
+            _ => lock(&slot.turn),
+        };
+        let mut state = lock(&slot.state).as_ref().map(|state| rule.copy(&**state));
+        if rule.run(&mut state) == Verdict::Leave {
+            return Ok(());
+        }
+        let watched = self.is_watched();
+        if watched {
+            let before = encoded(place, rule, lock(&slot.state).as_ref())?;
+            if before == encoded(place, rule, state.as_ref())? {
+                return Ok(());
+            }
+        }
+        *lock(&slot.state) = state;
+        if watched {
+            self.announce(|| Change::Document(place.clone()));
+        }
+        Ok(())
+    }
+}
+
+/// A page of a log of `bytes`; `None` when `from` is beyond its end.
+fn page(bytes: &[u8], from: Cursor, limit: usize) -> Option<Page> {
+    let from = usize::try_from(from)
+        .ok()
+        .filter(|from| *from <= bytes.len())?;
+    let after_line_end = |from: usize| {
+        let found = bytes[from..].iter().position(|byte| *byte == b'\n');
+        found.map(|end| from + end + 1)
+    };
+    let is_line_start = from == 0 || bytes[from - 1] == b'\n';
+    let Some(start) = (if is_line_start {
+        Some(from)
+    } else {
+        after_line_end(from)
+    }) else {
+        return Some(Page::tail(from as Cursor, (bytes.len() - from) as u64));
+    };
+    let reach = bytes.len().min(start.saturating_add(limit));
+    let last_in_reach = bytes[start..reach].iter().rposition(|byte| *byte == b'\n');
+    let end = match last_in_reach {
+        Some(last) => start + last + 1,
+        None => match after_line_end(start) {
+            Some(end) => end,
+            None => {
+                let partial = (bytes.len() - start) as u64;
+                return Some(Page::tail(start as Cursor, partial));
+            }
+        },
+    };
+    let at_end = reach.max(end) == bytes.len();
+    Some(Page {
+        base: start as Cursor,
+        bytes: bytes[start..end].to_vec(),
+        next: end as Cursor,
+        partial: if at_end {
+            (bytes.len() - end) as u64
+        } else {
+            0
+        },
+        at_end,
+    })
+}
+
+struct MemoryWatch {
+    changes: Arc<Changes>,
+}
+
+impl Watch for MemoryWatch {
+    fn next(&mut self, wait: Duration) -> Result<Option<Change>, StoreFailure> {
+        match self.changes.take(wait) {
+            Taken::Change(change) => Ok(Some(change)),
+            Taken::Woken | Taken::Nothing => Ok(None),
+        }
+    }
+}

@@ -52,7 +52,11 @@ impl Entry {
     }
 
     /// The row of a group of commands.
-    pub(crate) const fn group(name: &'static str, about: &'static str, group: &'static [Entry]) -> Self {
+    pub(crate) const fn group(
+        name: &'static str,
+        about: &'static str,
+        group: &'static [Entry],
+    ) -> Self {
         Self {
             name,
             about,

@@ -20,7 +20,7 @@ use crate::halt::{Exit, Halt};
 use crate::hints;
 use crate::ui::{Layout, Ui};
 
-mod page;
+pub(crate) mod page;
 
 /// One command, or a group of them.
 pub(crate) struct Entry {

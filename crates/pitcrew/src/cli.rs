@@ -20,7 +20,7 @@ use crate::halt::{Exit, Halt};
 use crate::hints;
 use crate::ui::{Layout, Ui};
 
-mod page;
+pub(crate) mod page;
 
 /// One command, or a group of them.
 pub(crate) struct Entry {
@@ -52,7 +52,11 @@ impl Entry {
     }
 
     /// The row of a group of commands.
-    pub(crate) const fn group(name: &'static str, about: &'static str, group: &'static [Entry]) -> Self {
+    pub(crate) const fn group(
+        name: &'static str,
+        about: &'static str,
+        group: &'static [Entry],
+    ) -> Self {
         Self {
             name,
             about,

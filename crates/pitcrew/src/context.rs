@@ -134,7 +134,11 @@ impl<'a> Context<'a> {
     }
 
     /// The team called `named`.
-    pub(crate) fn open_named(&mut self, named: &str, start: Option<&str>) -> Result<OpenTeam, Halt> {
+    pub(crate) fn open_named(
+        &mut self,
+        named: &str,
+        start: Option<&str>,
+    ) -> Result<OpenTeam, Halt> {
         let name = Name::new(NameKind::Team, named)?;
         let project = self.project(start)?;
         Ok(OpenTeam::of(&project, name))

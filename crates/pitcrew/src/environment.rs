@@ -44,9 +44,9 @@ impl Environment {
         }
     }
 
-    /// Whether standard input is a terminal: somebody would have to type.
-    pub(crate) fn stdin_is_terminal(&self) -> bool {
-        std::io::stdin().is_terminal()
+    /// Every variable, for programs that inherit them.
+    pub(crate) fn variables(&self) -> impl Iterator<Item = (OsString, OsString)> {
+        std::env::vars_os()
     }
 
     /// Whether standard output shows colours.

@@ -23,7 +23,8 @@ pub(crate) const FAINT: Style = Style::new().dimmed();
 pub(crate) const GOOD: Style =
     Style::new().fg_color(Some(anstyle::Color::Ansi(anstyle::AnsiColor::Green)));
 /// For what is not.
-pub(crate) const BAD: Style = Style::new().fg_color(Some(anstyle::Color::Ansi(anstyle::AnsiColor::Red)));
+pub(crate) const BAD: Style =
+    Style::new().fg_color(Some(anstyle::Color::Ansi(anstyle::AnsiColor::Red)));
 
 /// How JSON is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

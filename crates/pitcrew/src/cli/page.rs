@@ -54,15 +54,21 @@ fn template() -> String {
         }
     }
     page.push_str("\n{options}\n\n");
-    page.push_str(FIRST_TEAM);
-    page.push_str("\nExit status:\n");
-    for (exit, meaning) in Exit::TABLE {
-        let _ = writeln!(page, "  {:<5} {meaning}", exit as u8);
-    }
-    page.push('\n');
-    page.push_str(ENVIRONMENT);
+    page.push_str(&footer());
     page.push_str("\n`pitcrew <command> --help` describes one command.\n");
     page
+}
+
+/// What stands below the commands and options: a first team, the exit statuses and the environment.
+pub(crate) fn footer() -> String {
+    let mut footer = String::from(FIRST_TEAM);
+    footer.push_str("\nExit status:\n");
+    for (exit, meaning) in Exit::TABLE {
+        let _ = writeln!(footer, "  {:<5} {meaning}", exit as u8);
+    }
+    footer.push('\n');
+    footer.push_str(ENVIRONMENT);
+    footer
 }
 
 #[cfg(test)]

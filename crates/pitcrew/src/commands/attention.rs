@@ -6,6 +6,7 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
+use pitcrew_runtime::process::Interrupts;
 use pitcrew_store::{Change, Store, StoreFailure, Watch};
 
 use crate::halt::Halt;
@@ -50,6 +51,7 @@ impl Attention {
         };
         let changes = sender.clone();
         start("watch", Box::new(move || hand_on(watch, &changes)))?;
+        start("interrupts", Box::new(move || listen(&sender)))?;
         Ok(Self { events })
     }
 
@@ -74,4 +76,23 @@ fn hand_on(mut watch: Box<dyn Watch>, changes: &SyncSender<Result<Event, StoreFa
             return;
         }
     }
+}
+
+/// Hands on every wish to end. Where the system lets nobody listen, Ctrl-C ends the process as it would without this.
+fn listen(wishes: &SyncSender<Result<Event, StoreFailure>>) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .build();
+    let Ok(runtime) = runtime else { return };
+    runtime.block_on(async {
+        let Ok(mut interrupts) = Interrupts::listen() else {
+            return;
+        };
+        loop {
+            interrupts.next().await;
+            if wishes.send(Ok(Event::Interrupted)).is_err() {
+                return;
+            }
+        }
+    });
 }

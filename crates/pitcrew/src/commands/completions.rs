@@ -7,7 +7,8 @@ use crate::context::Context;
 use crate::halt::{Exit, Halt};
 
 /// The row of this command.
-pub(crate) const ENTRY: Entry = Entry::new::<Completions>("completions", "Write completions for a shell");
+pub(crate) const ENTRY: Entry =
+    Entry::new::<Completions>("completions", "Write completions for a shell");
 
 /// Write completions for a shell
 #[derive(Debug, clap::Args)]

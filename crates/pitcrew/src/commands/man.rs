@@ -26,7 +26,7 @@ pub(crate) struct Man {
 
 impl Run for Man {
     fn run(self, context: &mut Context<'_>) -> Result<Exit, Halt> {
-        let mut line = cli::command();
+        let mut line = cli::command().after_help(cli::page::footer());
         line.build();
         let Some(dir) = &self.dir else {
             let page = render(&line)?;

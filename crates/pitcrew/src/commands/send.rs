@@ -9,7 +9,8 @@ use crate::halt::{Exit, Halt};
 use crate::ui::Layout;
 
 /// The row of this command.
-pub(crate) const ENTRY: Entry = Entry::new::<Send>("send", "Send a message to a member or the leader");
+pub(crate) const ENTRY: Entry =
+    Entry::new::<Send>("send", "Send a message to a member or the leader");
 
 /// Send a message to a member or the leader
 ///

@@ -18,7 +18,11 @@ use crate::halt::{Exit, Halt};
 use crate::ui::{Layout, Ui};
 
 /// Follows the mailbox of `owner` until it is interrupted, nobody reads any more, or the team is gone.
-pub(super) fn follow(context: &mut Context<'_>, team: &OpenTeam, owner: &Name) -> Result<Exit, Halt> {
+pub(super) fn follow(
+    context: &mut Context<'_>,
+    team: &OpenTeam,
+    owner: &Name,
+) -> Result<Exit, Halt> {
     let desk = team.desk();
     let ui = &mut *context.ui;
     // What comes after this is reported, so nothing is missed between listing and watching.

@@ -11,7 +11,8 @@ use crate::halt::{Exit, Halt};
 use crate::ui::Layout;
 
 /// The row of `task done`.
-pub(super) const DONE: Entry = Entry::new::<Done>("done", "Complete a task, or note progress on it");
+pub(super) const DONE: Entry =
+    Entry::new::<Done>("done", "Complete a task, or note progress on it");
 /// The row of `task fail`.
 pub(super) const FAIL: Entry = Entry::new::<Fail>("fail", "Give a task up as failed");
 /// The row of `task release`.
@@ -20,7 +21,8 @@ pub(super) const RELEASE: Entry = Entry::new::<Release>(
     "Give a task back, so that another member can take it",
 );
 /// The row of `task retry`.
-pub(super) const RETRY: Entry = Entry::new::<Retry>("retry", "Put failed tasks back to be tried again");
+pub(super) const RETRY: Entry =
+    Entry::new::<Retry>("retry", "Put failed tasks back to be tried again");
 
 /// Which claim of a task is meant.
 #[derive(Debug, clap::Args)]

@@ -35,7 +35,7 @@ A file of tasks, where order and dependencies matter:
   description = \"Build it\"
   [[tasks]]
   description = \"Test what was built\"
-  assignee = \"ann\"
+  for = \"ann\"
   blocked_by = [\"build\"]")]
 pub(super) struct Init {
     /// The team's name

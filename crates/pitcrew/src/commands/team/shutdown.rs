@@ -10,7 +10,8 @@ use crate::hints;
 use crate::ui::Layout;
 
 /// The row of this command.
-pub(super) const ENTRY: Entry = Entry::new::<Shutdown>("shutdown", "End a team; its files stay readable");
+pub(super) const ENTRY: Entry =
+    Entry::new::<Shutdown>("shutdown", "End a team; its files stay readable");
 
 /// End a team; its files stay readable
 ///

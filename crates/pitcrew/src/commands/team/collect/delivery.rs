@@ -126,13 +126,15 @@ fn write(context: &mut Context<'_>, lanes: &[Collected], done: usize) {
     context
         .ui
         .line(&format!("team collect: {done}/{total} delivered{all}"));
-    for lane in lanes {
+    for (place, lane) in lanes.iter().enumerate() {
         let label = match &lane.name {
             Some(name) => format!("{} ({name})", lane.id),
             None => lane.id.clone(),
         };
         let why = lane.why.as_ref().map(|why| format!(" ({why})"));
-        context.ui.line("");
+        if place > 0 {
+            context.ui.line("");
+        }
         context.ui.line(&format!(
             "── {label}: {}{} ──",
             lane.status,

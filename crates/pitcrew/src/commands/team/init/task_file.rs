@@ -1,4 +1,4 @@
-//! A file of tasks: `[[tasks]]` tables with the fields of the request `add-task`.
+//! A file of tasks: `[[tasks]]` tables as a team file has them, with what makes sense without a run.
 
 use pitcrew_core::TaskId;
 use pitcrew_runtime::desk::TaskPlan;
@@ -19,7 +19,7 @@ struct TaskTable {
     #[serde(default)]
     id: Option<String>,
     description: String,
-    #[serde(default)]
+    #[serde(default, rename = "for")]
     assignee: Option<String>,
     #[serde(default)]
     blocked_by: Vec<String>,
@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn a_table_is_a_task() {
-        let text = "[[tasks]]\nid = 'a'\ndescription = 'x'\n[[tasks]]\ndescription = 'y'\nassignee = 'ann'\nblocked_by = ['a']\n";
+        let text = "[[tasks]]\nid = 'a'\ndescription = 'x'\n[[tasks]]\ndescription = 'y'\nfor = 'ann'\nblocked_by = ['a']\n";
         let tasks = read(text, "t.toml").unwrap();
         assert_eq!(tasks.len(), 2);
         assert_eq!(tasks[0].id, Some(TaskId::new("a").unwrap()));

@@ -5,8 +5,9 @@
 //! | output and overlay below `workers/<name>/` | [`WorkerFiles`] | refused |
 //! | results in a delivery folder | [`Delivery`] | refused inside |
 //! | a team file, a folder of profiles | [`read_text`], [`texts_in`] | followed: a person named the place |
+//! | manual pages | [`write_file`] | followed: a person named the place |
 //!
-//! Everything made here is private to the user. Opening never waits, also not on a pipe.
+//! Everything made inside a team is private to the user. Opening never waits, also not on a pipe.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -201,7 +202,7 @@ impl Delivery {
     }
 
     fn read(&self, file: &str) -> Result<Option<Vec<u8>>, StoreFailure> {
-        match Folder::open(&self.folder)? {
+        match Folder::follow(&self.folder)? {
             Some(folder) => Ok(folder.read(file)?.map(|(text, _)| text)),
             None => Ok(None),
         }
@@ -257,6 +258,17 @@ pub struct FoundText {
     pub path: PathBuf,
     /// What it says.
     pub text: Result<String, StoreFailure>,
+}
+
+/// Writes a file into a folder that a person named, made if need be. What stood there is replaced.
+///
+/// # Errors
+/// When the folder or the file cannot be written.
+pub fn write_file(folder: &Path, name: &str, text: &[u8]) -> Result<(), StoreFailure> {
+    std::fs::create_dir_all(folder)
+        .map_err(|refused| StoreFailure::io("create", folder, refused))?;
+    let path = folder.join(name);
+    std::fs::write(&path, text).map_err(|refused| StoreFailure::io("write", &path, refused))
 }
 
 /// The texts of the files in `folder` whose name ends in `.<extension>`, sorted by name. A folder that does not exist holds none.

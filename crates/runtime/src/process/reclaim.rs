@@ -11,7 +11,7 @@
 //! What always holds: a process is signalled only when its start time says that it is the very one, and a turn that
 //! this program itself runs in is never touched.
 
-use super::clearing::{Clearing, Pace};
+use super::clearing::{Clearing, Pace, after};
 use super::ended::{By, Leftovers};
 use super::identity::{Blindness, Identity, Presence};
 use super::kin::Kin;
@@ -139,7 +139,7 @@ fn ask(kin: &Kin, asked: &[Stat], how: Ask) {
 
 /// Waits until all that were asked have ended, or the grace is over.
 async fn grace(kin: &Kin, mut asked: Vec<Stat>, ladder: &Ladder) -> By {
-    let until = Instant::now() + ladder.grace;
+    let until = after(ladder.grace);
     let mut pace = Pace::default();
     loop {
         asked = kin.still_running(&asked);

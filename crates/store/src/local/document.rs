@@ -1,9 +1,10 @@
 //! A document as a file: read, decide and replace under the lock of its folder.
 //!
 //! ```text
-//! lock the folder ─▶ read ─▶ rule ─▶ write the draft, sync ─▶ is it still what was read? ─▶ rename ─▶ unlock ─▶ sync the folder
-//!        ▲                    │ refused, or unchanged: nothing was written         │ no
-//!        └────────────────────┴── a claim of the reference runs: a little later ◀──┘
+//! lock the folder ─▶ read ─▶ rule ─▶ draft, sync ─▶ still as read? ─▶ rename ─▶ unlock ─▶ sync the folder
+//!        ▲                    │                          │ no
+//!        │                    └─ refused, unchanged: end, nothing was written
+//!        └─ again, a little later if the reference claims this task just now ◀───┘
 //! ```
 //!
 //! What always holds: a reader without lock sees the old text or the new one; a crash leaves one of them, and at most
@@ -231,7 +232,7 @@ impl<'a> DocumentFile<'a> {
         };
         if let Some(mark) = &mark {
             match kept {
-                Ok(Round::Done) => mark.settle()?,
+                Ok(Round::Done) => mark.settle(),
                 _ => mark.undo(),
             }
         }

@@ -92,7 +92,16 @@ fn failed(what: &'static str, path: &Path, refused: Errno) -> StoreFailure {
 impl Folder {
     /// The folder at `path`, whose last component is no link. `None` when there is none.
     pub(crate) fn open(path: &Path) -> Result<Option<Self>, StoreFailure> {
-        let handle = absent_is_none(open_quietly(CWD, path, AS_FOLDER))
+        Self::open_as(path, AS_FOLDER)
+    }
+
+    /// The folder at `path`, which a person named: a link to it will do.
+    pub(crate) fn follow(path: &Path) -> Result<Option<Self>, StoreFailure> {
+        Self::open_as(path, AS_FOLDER.difference(OFlags::NOFOLLOW))
+    }
+
+    fn open_as(path: &Path, flags: OFlags) -> Result<Option<Self>, StoreFailure> {
+        let handle = absent_is_none(open_quietly(CWD, path, flags))
             .map_err(|refused| failed("open", path, refused))?;
         Ok(handle.map(|handle| Self {
             handle,

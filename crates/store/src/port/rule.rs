@@ -54,7 +54,8 @@ pub trait StoreExt {
     /// once; the answer of the last run counts.
     ///
     /// # Errors
-    /// The outer error is the store's, the inner one the rule's own refusal. `NestedUpdate` inside another rule.
+    /// The outer error is the store's, the inner one the rule's own refusal. `NestedUpdate` inside another rule. After
+    /// a failure to `sync` the change is there, but may not outlast a power failure; after any other it is not.
     fn update<D: Document, A, R>(
         &self,
         id: &D::Id,

@@ -17,28 +17,36 @@ fn mailbox() -> Log {
     Log::Mailbox(name("w1"))
 }
 
-/// Every record as `(writer, number)` in the log's order, and how many lines are none.
-fn records(store: &LocalStore) -> (Vec<(String, usize)>, usize) {
-    let (mut records, mut damage, mut from): (_, _, Cursor) = (Vec::new(), 0, 0);
-    loop {
-        let page = store.read(&mailbox(), from, 64 * 1024).unwrap();
-        for line in page.lines() {
-            match read_record(line.bytes) {
-                Ok(Line::Message(message, _)) => {
-                    let (writer, n) = message.id.split_once('-').unwrap();
-                    records.push((writer.to_owned(), n.parse().unwrap()));
-                }
-                Ok(Line::Other) => {}
-                other => {
-                    assert!(other.is_err(), "{other:?}");
-                    damage += 1;
+/// A log as its lines are read, from where the reading stopped.
+#[derive(Default)]
+struct Reading {
+    from: Cursor,
+    /// Every record as `(writer, number)`, in the log's order.
+    records: Vec<(String, usize)>,
+    /// Lines that are no record.
+    damage: usize,
+}
+
+impl Reading {
+    fn go_on(&mut self, store: &LocalStore) {
+        loop {
+            let page = store.read(&mailbox(), self.from, 64 * 1024).unwrap();
+            self.from = page.next;
+            for line in page.lines() {
+                match read_record(line.bytes) {
+                    Ok(Line::Message(message, _)) => {
+                        let (writer, n) = message.id.split_once('-').unwrap();
+                        self.records.push((writer.to_owned(), n.parse().unwrap()));
+                    }
+                    Ok(Line::Other) => {}
+                    Ok(Line::Receipt(receipt)) => panic!("{receipt:?}"),
+                    Err(_) => self.damage += 1,
                 }
             }
+            if page.at_end {
+                return;
+            }
         }
-        if page.at_end {
-            return (records, damage);
-        }
-        from = page.next;
     }
 }
 
@@ -84,23 +92,33 @@ fn real_a2_exactly_the_acknowledged_records_in_order_though_writers_are_killed()
     for _ in 0..rounds() {
         let (dir, store) = project();
         let done = AtomicBool::new(false);
-        let acknowledged = std::thread::scope(|scope| {
-            scope.spawn(|| {
+        let (mut followed, acknowledged) = std::thread::scope(|scope| {
+            let follower = scope.spawn(|| {
+                let mut reading = Reading::default();
                 while !done.load(Ordering::Relaxed) {
-                    let (_, damage) = records(&store);
-                    assert!(
-                        damage <= KILLED,
-                        "a reader never sees half a line of a living writer"
-                    );
+                    reading.go_on(&store);
                 }
+                reading
             });
             let acknowledged = write_and_kill(dir.path(), &mut chance);
             done.store(true, Ordering::Relaxed);
-            acknowledged
+            (follower.join().unwrap(), acknowledged)
         });
         store.append(&mailbox(), &[b"{\"type\":\"end\"}"]).unwrap();
-        let (records, damage) = records(&store);
-        assert!(damage <= KILLED, "{damage} lines are cut");
+        followed.go_on(&store);
+        let mut reading = Reading::default();
+        reading.go_on(&store);
+        assert_eq!(
+            followed.records, reading.records,
+            "following shows the same"
+        );
+        let Reading {
+            records, damage, ..
+        } = reading;
+        assert!(
+            damage <= KILLED && followed.damage == damage,
+            "{damage} lines are cut"
+        );
         cut += damage;
         let mut next: HashMap<String, usize> = HashMap::new();
         for (writer, n) in records {

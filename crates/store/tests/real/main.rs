@@ -26,7 +26,7 @@ use tempfile::TempDir;
 
 fn rounds() -> u64 {
     let given = std::env::var("PITCREW_ROUNDS");
-    given.ok().and_then(|n| n.parse().ok()).unwrap_or(3)
+    given.ok().and_then(|n| n.parse().ok()).unwrap_or(5)
 }
 
 fn name(text: &str) -> Name {

@@ -135,12 +135,17 @@ impl Leader {
     /// Waits for the end and leaves the status where it is. Can be dropped and called again.
     pub(super) async fn ended(&mut self) -> LeaderEnd {
         loop {
-            if let Some(end) = self.look() {
-                return end;
+            let end = match self.look() {
+                Some(end) => end,
+                None if self.changes.recv().await.is_some() => continue,
+                None => LeaderEnd::Lost,
+            };
+            if end == LeaderEnd::Lost {
+                // Whoever collected it freed its number for others.
+                self.pin.release();
+                self.child = None;
             }
-            if self.changes.recv().await.is_none() {
-                return LeaderEnd::Lost;
-            }
+            return end;
         }
     }
 

@@ -7,7 +7,7 @@
 //! with it have the rest of the grace to end by themselves. What always holds: the result is published even when
 //! this task is cut off, and then only after the leader was killed.
 
-use super::super::clearing::{Clearing, Pace};
+use super::super::clearing::{Clearing, Pace, after};
 use super::super::ended::{By, Ended, How, Leftovers, Status, Streams};
 use super::super::kin::Kin;
 use super::super::launch::{Ask, Ladder};
@@ -124,7 +124,7 @@ impl Overseer {
     }
 
     async fn until_the_leader_ends(&mut self, clearing: &mut Clearing<'_>) -> Passage {
-        let mut deadline = self.limit.map(|limit| Instant::now() + limit);
+        let mut deadline = self.limit.map(after);
         let mut pressed = Pressed::Not;
         loop {
             let event = tokio::select! {
@@ -154,7 +154,7 @@ impl Overseer {
                     // Families are whole as long as the leader runs, so more can be found now than later.
                     self.outcome.shared.enter(Stage::Killed);
                     clearing.strike(|| self.leader.pin().kill());
-                    Some(Instant::now() + STUCK_AFTER)
+                    Some(after(STUCK_AFTER))
                 }
             };
         }
@@ -186,7 +186,7 @@ impl Overseer {
         self.leader.pin().signal(Signal::CONT);
         Pressed::Asked {
             cause,
-            grace_until: Instant::now() + self.ladder.grace,
+            grace_until: after(self.ladder.grace),
         }
     }
 

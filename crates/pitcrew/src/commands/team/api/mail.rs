@@ -41,9 +41,9 @@ impl Call<'_, '_> {
     }
 
     /// The team and the owner of the mailbox, when whoever asks may change it: a member its own, others any.
-    fn own_mailbox(&self) -> Result<(OpenTeam, Name), Halt> {
+    fn own_mailbox(&mut self) -> Result<(OpenTeam, Name), Halt> {
         let owner = self.owner()?;
-        let team = self.open()?;
+        let team = self.open_known()?;
         let who = self.context.credentials(&team.name);
         if who.token.is_some() {
             let proved = Credentials {
@@ -93,23 +93,15 @@ pub(super) fn list(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
         Some(Value::Bool(true)) => Which::Unread,
         Some(_) => return Err(Refusal::input("undelivered_only", "must be true or false").into()),
     };
-    let team = match call.open() {
-        Ok(team) => team,
-        // A mailbox that does not exist is an empty list, as the reference has it.
-        Err(Halt::Refused(Refusal::TeamNotFound { .. })) => {
-            return done(json!({ "ok": true, "messages": [] }));
-        }
-        Err(halt) => return Err(halt),
-    };
-    let mut stream = MessageStream::begin(call.context.ui, call.layout);
-    match list_limited(&team.desk(), &owner, which, u64::MAX, &mut |mail| {
+    // A mailbox or a team that does not exist is an empty list, as the reference has it.
+    let team = call.open()?;
+    let mut stream = MessageStream::new(call.context.ui, call.layout);
+    let listed = list_limited(&team.desk(), &owner, which, u64::MAX, &mut |mail| {
         stream.message(&mail)
-    }) {
-        Ok(report) => {
-            stream.end(&report);
-            Ok(Answer::Written)
-        }
-        Err(not_done) => Err(not_done.into()),
+    });
+    match stream.end(listed.map_err(Halt::from))? {
+        Exit::Done => Ok(Answer::Written(Exit::Done)),
+        _ => Ok(Answer::Written(Exit::Refused)),
     }
 }
 

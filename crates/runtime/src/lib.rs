@@ -8,5 +8,6 @@ pub mod clock;
 pub mod desk;
 pub mod overlay;
 pub mod process;
+pub mod prompt;
 pub mod run;
 pub mod teamfile;

@@ -80,7 +80,7 @@ impl Run for Inbox {
             return acknowledge(context, &desk, &owner, &self.ack);
         }
         if let Some(id) = &self.give_back {
-            desk.give_back(&owner, id)?;
+            desk.give_back(&owner, id, None)?;
             return done(context, "given back");
         }
         if let Some(id) = &self.redeliver {

@@ -41,5 +41,11 @@ pub use mark::{Mark, MarkError};
 pub use reclaim::{Reclaimed, Swept, reclaim, sweep};
 pub use spawn_error::SpawnError;
 
+/// The number of this process.
+#[must_use]
+pub fn own_pid() -> u32 {
+    std::process::id()
+}
+
 #[cfg(test)]
 mod tests;

@@ -29,7 +29,7 @@ pub(crate) const ENTRY: Entry = Entry::new::<Wait>(
 #[command(after_help = "Examples:
   pitcrew wait --message --timeout 10m && pitcrew inbox --next
   pitcrew wait --task-end 1 --task-end 2
-Exit status 4 says that the time ran out, 1 that the team was shut down meanwhile.")]
+Exit status 4 says that the time ran out, 1 that the team was shut down.")]
 pub(crate) struct Wait {
     /// Until a message for you is unread
     #[arg(long)]
@@ -66,7 +66,6 @@ impl Run for Wait {
             me,
             wanted,
             attention,
-            shut_down_before: desk.shut_down_at()?,
             timeout: self.timeout,
         };
         match waiting.end()? {
@@ -113,8 +112,6 @@ struct Waiting<'a> {
     me: Name,
     wanted: Vec<Wanted>,
     attention: Attention,
-    /// When the team was shut down before the wait began, which does not end it.
-    shut_down_before: Option<String>,
     timeout: Option<Duration>,
 }
 
@@ -126,9 +123,8 @@ impl Waiting<'_> {
             if let Some(happened) = look.happened {
                 return Ok(End::Happened(happened));
             }
-            if let Some(at) = self.desk.shut_down_at()?
-                && Some(&at) != self.shut_down_before.as_ref()
-            {
+            // Nothing more will come of a team that was shut down.
+            if let Some(at) = self.desk.shut_down_at()? {
                 return Ok(End::ShutDown(at));
             }
             let mut wait = SWEEP;

@@ -98,7 +98,8 @@ const WRONG_TYPE: &str = "the state has another type than its place";
 
 impl<D: Document, A, R, F: FnMut(&mut Option<D>) -> Result<A, R>> ErasedRule for Typed<D, F, A, R> {
     fn decode(&self, json: &[u8]) -> Result<State, String> {
-        let state: D = pitcrew_core::json::read(json).map_err(|refused| refused.to_string())?;
+        let state: D =
+            pitcrew_core::json::read_object(json).map_err(|refused| refused.to_string())?;
         Ok(Box::new(state))
     }
 

@@ -3,6 +3,7 @@
 use super::*;
 use crate::documents::Heartbeat;
 use crate::documents::Offset;
+use crate::port::Document;
 use crate::port::StoreExt;
 use pitcrew_core::mailbox::Unread;
 use pitcrew_core::task::Task;
@@ -99,20 +100,34 @@ fn a_document_that_stays_torn_is_corrupt_and_left_alone() {
     }
 }
 
+/// What the runtime keeps at the index's place, as far as the store is concerned.
+#[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+struct Index {
+    unread: Unread,
+}
+
+impl Document for Index {
+    type Id = Name;
+
+    fn place(owner: &Name) -> Place {
+        Place::Unread(owner.clone())
+    }
+}
+
 #[test]
 fn an_index_that_cannot_be_read_is_built_again() {
     let scene = scene();
     scene.write("mailbox/.w1.unread", "{\"scanned\":12,");
-    assert_eq!(scene.store.view::<Unread>(&name("w1")).unwrap(), None);
+    assert_eq!(scene.store.view::<Index>(&name("w1")).unwrap(), None);
     let kept = scene
         .store
-        .update(&name("w1"), |index: &mut Option<Unread>| {
+        .update(&name("w1"), |index: &mut Option<Index>| {
             assert_eq!(*index, None);
-            *index = Some(Unread::default());
+            *index = Some(Index::default());
             Ok::<_, ()>(())
         });
     kept.unwrap().unwrap();
-    assert!(scene.store.view::<Unread>(&name("w1")).unwrap().is_some());
+    assert!(scene.store.view::<Index>(&name("w1")).unwrap().is_some());
 }
 
 #[test]

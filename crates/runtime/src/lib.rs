@@ -8,3 +8,4 @@ pub mod clock;
 pub mod desk;
 pub mod overlay;
 pub mod process;
+pub mod profile;

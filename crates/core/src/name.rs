@@ -262,6 +262,7 @@ mod tests {
     fn a_hostile_length_costs_no_more_than_a_long_name() {
         let long = "x".repeat(1 << 20);
         assert_eq!(nearest(&long, ["x", "y"]), None);
+        assert_eq!(nearest(&long[..200], [&long[..64]]), None);
         assert!(!valid(&long));
     }
 

@@ -18,7 +18,7 @@ use pitcrew_core::name::Name;
 
 use crate::failure::StoreFailure;
 use crate::layout::{self, Branch};
-use crate::local::folder::Folder;
+use crate::local::folder::{Folder, Stamp};
 use crate::port::Durability;
 
 /// The longest name of a worker's file, in bytes.
@@ -128,8 +128,8 @@ impl WorkerFiles {
             Some(folder) => folder.file(file)?,
             None => None,
         };
-        let read = |mut opened: File| {
-            let start = opened.metadata()?.len().saturating_sub(limit);
+        let read = |(mut opened, now): (File, Stamp)| {
+            let start = now.size.saturating_sub(limit);
             opened.seek(SeekFrom::Start(start))?;
             let mut text = Vec::new();
             opened.take(limit).read_to_end(&mut text)?;
@@ -172,7 +172,7 @@ impl Delivery {
     }
 
     fn read(&self, file: &str) -> Result<Option<Vec<u8>>, StoreFailure> {
-        match Folder::open(&self.folder)? {
+        match Folder::follow(&self.folder)? {
             Some(folder) => Ok(folder.read(file)?.map(|(text, _)| text)),
             None => Ok(None),
         }
@@ -221,6 +221,15 @@ pub fn read_text(path: &Path) -> Result<String, StoreFailure> {
     read().map_err(|refused| StoreFailure::io("read", path, refused))
 }
 
+/// A file that was read because of where it stands, with what went wrong with it alone.
+#[derive(Debug)]
+pub struct FoundText {
+    /// Where it stands.
+    pub path: PathBuf,
+    /// What it says.
+    pub text: Result<String, StoreFailure>,
+}
+
 /// Writes a file into a folder that a person named, made if need be. What stood there is replaced.
 ///
 /// # Errors
@@ -232,15 +241,11 @@ pub fn write_file(folder: &Path, name: &str, text: &[u8]) -> Result<(), StoreFai
     std::fs::write(&path, text).map_err(|refused| StoreFailure::io("write", &path, refused))
 }
 
-/// The texts of the files in `folder` whose name ends in `.<extension>`, sorted by name, each with what went wrong
-/// with it alone. A folder that does not exist holds none.
+/// The texts of the files in `folder` whose name ends in `.<extension>`, sorted by name. A folder that does not exist holds none.
 ///
 /// # Errors
 /// When the folder cannot be listed.
-pub fn texts_in(
-    folder: &Path,
-    extension: &str,
-) -> Result<Vec<(PathBuf, Result<String, StoreFailure>)>, StoreFailure> {
+pub fn texts_in(folder: &Path, extension: &str) -> Result<Vec<FoundText>, StoreFailure> {
     let failed = |refused| StoreFailure::io("list", folder, refused);
     let entries = match std::fs::read_dir(folder) {
         Err(absent) if absent.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -254,9 +259,9 @@ pub fn texts_in(
         }
     }
     paths.sort();
-    let read = |path: PathBuf| {
-        let text = read_text(&path);
-        (path, text)
+    let read = |path: PathBuf| FoundText {
+        text: read_text(&path),
+        path,
     };
     Ok(paths.into_iter().map(read).collect())
 }

@@ -76,7 +76,7 @@ pub enum Log {
     Outbox(Name),
 }
 
-/// A place in a log: bytes from its start.
+/// A place in a log: bytes from its start. Cursors of one log only grow.
 pub type Cursor = u64;
 
 /// A typed document and where it stands. `None` means that it does not exist.

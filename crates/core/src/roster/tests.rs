@@ -247,6 +247,25 @@ fn the_incarnations_of_a_name_go_on_after_it_left() {
 }
 
 #[test]
+fn a_name_that_left_more_than_once_goes_on_from_its_last_life() {
+    let mut team = team(&[]);
+    for (name, incarnation) in [("w1", 4), ("W1", 7), ("w2", 9), ("w1", 2)] {
+        let (name, left_at) = (name.to_string(), at(0));
+        team.former.push(Former {
+            name,
+            incarnation,
+            left_at,
+        });
+    }
+    team.add(recruit("w1")).unwrap();
+    assert_eq!(
+        (team.workers[0].incarnation, team.former.len()),
+        (8, 1),
+        "w2 stays"
+    );
+}
+
+#[test]
 fn absurd_incarnations_saturate() {
     let mut team = team(&["w1"]);
     team.workers[0].incarnation = u32::MAX;

@@ -80,7 +80,7 @@ impl Run for Inbox {
             return acknowledge(context, &desk, &owner, &self.ack);
         }
         if let Some(id) = &self.give_back {
-            desk.give_back(&owner, id)?;
+            desk.give_back(&owner, id, None)?;
             return done(context, "given back");
         }
         if let Some(id) = &self.redeliver {
@@ -139,7 +139,7 @@ fn acknowledge(
 impl Inbox {
     fn take(&self, context: &mut Context<'_>, desk: &Desk<'_>, owner: &Name) -> Result<Exit, Halt> {
         let hold_ms = span::millis(self.hold.unwrap_or(HOLD));
-        let reader = format!("{owner}/{}", std::process::id());
+        let reader = format!("{owner}/{}", pitcrew_runtime::process::own_pid());
         let Some(taken) = desk.take(owner, &reader, hold_ms)? else {
             if context.ui.json {
                 context

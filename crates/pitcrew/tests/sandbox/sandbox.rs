@@ -5,6 +5,7 @@
     dead_code,
     reason = "each test program includes this file and uses what it needs of it"
 )]
+#![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
 
 use std::ffi::OsStr;
 use std::fs;

@@ -536,7 +536,7 @@ fn a_message_that_is_given_back_goes_to_the_next_reader_at_once() {
         .send(&Credentials::default(), "w1", &Draft::text("x"))
         .unwrap();
     crew.desk().take(&name("w1"), "a", 60_000).unwrap().unwrap();
-    crew.desk().give_back(&name("w1"), &sent.id).unwrap();
+    crew.desk().give_back(&name("w1"), &sent.id, None).unwrap();
     assert_eq!(
         crew.desk()
             .take(&name("w1"), "b", 60_000)
@@ -546,7 +546,7 @@ fn a_message_that_is_given_back_goes_to_the_next_reader_at_once() {
         2
     );
     assert_eq!(
-        code(crew.desk().give_back(&name("w1"), "ghost")),
+        code(crew.desk().give_back(&name("w1"), "ghost", None)),
         "message_not_found"
     );
 }

@@ -122,7 +122,7 @@ const REQUESTS: &[Request] = &[
 ///   mailbox-list             team_name worker [undelivered_only] [cwd]
 ///   mailbox-mark-delivered   team_name worker message_id [cwd]
 ///   mailbox-next             team_name worker [hold_ms] [cwd]
-///   mailbox-give-back        team_name worker message_id [cwd]
+///   mailbox-give-back        team_name worker message_id [attempt] [cwd]
 ///   mailbox-redeliver        team_name worker message_id [cwd]
 ///   add-task                 team_name description [task_id] [assignee] [blocked_by] [cwd]
 ///   list-tasks               team_name [cwd]
@@ -287,6 +287,17 @@ impl Call<'_, '_> {
                     field,
                     "must be a whole number of milliseconds above 0",
                 )),
+            },
+        }
+    }
+
+    /// A whole number above 0 that may be absent.
+    fn count(&self, field: &str) -> Result<Option<u32>, Refusal> {
+        match self.fields.get(field) {
+            None | Some(Value::Null) => Ok(None),
+            Some(value) => match value.as_u64().and_then(|count| u32::try_from(count).ok()) {
+                Some(count) if count > 0 => Ok(Some(count)),
+                _ => Err(Refusal::input(field, "must be a whole number above 0")),
             },
         }
     }

@@ -129,7 +129,7 @@ pub(super) fn next(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
 pub(super) fn give_back(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
     let (team, owner) = call.own_mailbox()?;
     team.desk()
-        .give_back(&owner, call.required("message_id")?)?;
+        .give_back(&owner, call.required("message_id")?, call.count("attempt")?)?;
     done(json!({ "ok": true }))
 }
 

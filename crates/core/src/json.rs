@@ -201,6 +201,11 @@ mod tests {
             Some(r"\ufffd\ue000\ufffd")
         );
         assert_eq!(repair(b"\xFF\\ud800").as_deref(), Some("\u{FFFD}\\ufffd"));
+        assert_eq!(
+            repair(br"\\ud800\n\ud800").as_deref(),
+            Some(r"\\ud800\n\ufffd"),
+            "an escaped backslash escapes nothing"
+        );
         assert_eq!(repair(br"\ud8zz \ud80"), None);
     }
 

@@ -38,6 +38,7 @@ pub mod liveness;
 pub mod mailbox;
 pub mod name;
 pub mod refusal;
+pub mod restart;
 pub mod role;
 pub mod roster;
 pub mod task;

@@ -9,44 +9,9 @@ use serde::Serialize;
 
 use crate::task::Status;
 
-/// What a name was meant to name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum NameKind {
-    /// A team id.
-    Team,
-    /// A member of a team.
-    Member,
-    /// The recipient of a message or the owner of a mailbox.
-    Recipient,
-    /// A delivery lane.
-    Lane,
-}
+mod facts;
 
-impl NameKind {
-    /// The kind as a word for people.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Team => "team",
-            Self::Member => "member",
-            Self::Recipient => "recipient",
-            Self::Lane => "lane",
-        }
-    }
-}
-
-/// Why a dependency cannot be.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DependencyFault {
-    /// A task waits for itself.
-    Itself,
-    /// It waits for a task that does not exist.
-    Unknown(String),
-    /// It waits for a task that, over others, waits for it; the ids in order.
-    Cycle(Vec<String>),
-}
+pub use facts::{DependencyFault, NameKind};
 
 /// An expected "no". The serialized form is `{"code": …, facts…}` with the field names below.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
@@ -59,6 +24,12 @@ pub enum Refusal {
         kind: NameKind,
         /// The text as given.
         given: String,
+        /// Every name that would have worked, where they are known.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        valid: Vec<String>,
+        /// The most likely one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        nearest: Option<String>,
     },
     /// A task id breaks the naming rule.
     #[error("{given:?} is not a valid task id")]
@@ -288,16 +259,6 @@ pub enum Refusal {
     },
 }
 
-impl DependencyFault {
-    fn sentence(&self) -> String {
-        match self {
-            Self::Itself => "it waits for itself".into(),
-            Self::Unknown(id) => alloc::format!("there is no task {id}"),
-            Self::Cycle(ids) => alloc::format!("cycle {}", ids.join(" -> ")),
-        }
-    }
-}
-
 /// The one table of codes: a variant without a row does not compile.
 macro_rules! codes {
     ($($variant:ident => $code:literal,)*) => {
@@ -348,6 +309,17 @@ codes! {
 }
 
 impl Refusal {
+    /// A name that breaks the naming rule, when the names that would have worked are not known.
+    #[must_use]
+    pub fn name(kind: NameKind, given: &str) -> Self {
+        Self::InvalidName {
+            kind,
+            given: given.into(),
+            valid: Vec::new(),
+            nearest: None,
+        }
+    }
+
     /// A field that is missing, empty or of the wrong type.
     #[must_use]
     pub fn input(field: &str, why: &str) -> Self {

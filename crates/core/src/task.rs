@@ -210,12 +210,7 @@ impl Task {
         let (id, status) = (self.id.clone(), self.status);
         match status {
             _ if status == expected => Ok(()),
-            Status::Completed => Err(Refusal::AlreadyTerminal {
-                id,
-                status,
-                expected,
-            }),
-            Status::Failed if expected == Status::InProgress => Err(Refusal::AlreadyTerminal {
+            Status::Completed | Status::Failed => Err(Refusal::AlreadyTerminal {
                 id,
                 status,
                 expected,

@@ -1,23 +1,29 @@
 //! From the command line to one command and back to an exit status.
 //!
 //! Every command is one row of a table: a name, one sentence, its arguments and what runs. Arguments are described
-//! only for the command that is called, since agents call short commands hundreds of times and pay for every one.
+//! only for the command that is called, and the help page is written only for who asks for it, since agents call short
+//! commands hundreds of times and pay for every one.
+//!
+//! Nothing depends on the program's own name: it answers as `omp` too.
 
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::commands;
+use crate::commands::team::api;
 use crate::context::Context;
 use crate::environment::Environment;
 use crate::halt::{Exit, Halt};
 use crate::hints;
 use crate::ui::{Layout, Ui};
 
+pub(crate) mod page;
+
 /// One command, or a group of them.
-pub struct Entry {
+pub(crate) struct Entry {
     /// The word on the command line.
     pub name: &'static str,
     /// What it does, in one sentence.
@@ -28,14 +34,14 @@ pub struct Entry {
 }
 
 /// What a command does with its arguments.
-pub trait Run: Args + FromArgMatches {
+pub(crate) trait Run: Args + FromArgMatches {
     /// Does it. The answer is written through `context.ui`.
     fn run(self, context: &mut Context<'_>) -> Result<Exit, Halt>;
 }
 
 impl Entry {
     /// The row of the command whose arguments are `A`.
-    pub const fn new<A: Run>(name: &'static str, about: &'static str) -> Self {
+    pub(crate) const fn new<A: Run>(name: &'static str, about: &'static str) -> Self {
         Self {
             name,
             about,
@@ -46,7 +52,11 @@ impl Entry {
     }
 
     /// The row of a group of commands.
-    pub const fn group(name: &'static str, about: &'static str, group: &'static [Entry]) -> Self {
+    pub(crate) const fn group(
+        name: &'static str,
+        about: &'static str,
+        group: &'static [Entry],
+    ) -> Self {
         Self {
             name,
             about,
@@ -75,71 +85,81 @@ fn parse_and_run<A: Run>(matches: &ArgMatches, context: &mut Context<'_>) -> Res
 }
 
 /// The whole command line as clap knows it.
-pub fn command() -> Command {
+pub(crate) fn command() -> Command {
     let text = |name: &'static str, value: &'static str, help: &'static str| {
         Arg::new(name)
             .long(name)
             .value_name(value)
             .help(help)
+            .help_heading(EVERYWHERE)
             .global(true)
-            .display_order(100)
     };
     Command::new("pitcrew")
         .about("Lets several AI agents work as one team, on plain files and one binary.")
         .version(env!("CARGO_PKG_VERSION"))
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .after_help(
-            "A first team:  pitcrew run examples/audit.toml\n\
-             Exit status:   0 done, 1 refused, 2 usage, 3 failed, 4 timed out, 5 a run with failures, 130 interrupted\n\
-             Environment:   PITCREW_ROOT, PITCREW_TEAM, PITCREW_AGENT, PITCREW_TOKEN, NO_COLOR",
-        )
-        .arg(text("root", "DIR", "The project's root; else it is looked for from here upwards"))
-        .arg(text("team", "TEAM", "The team that is meant [env: PITCREW_TEAM]"))
-        .arg(text("as", "MEMBER", "Who speaks: a member, or leader [env: PITCREW_AGENT]"))
+        .arg(text(
+            "root",
+            "DIR",
+            "The project's root [env: PITCREW_ROOT]; else it is looked for from here upwards",
+        ))
+        .arg(text(
+            "team",
+            "TEAM",
+            "The team that is meant [env: PITCREW_TEAM]; else the project's only one",
+        ))
+        .arg(text(
+            "as",
+            "MEMBER",
+            "Who speaks: a member, or leader [env: PITCREW_AGENT]",
+        ))
         .arg(
             Arg::new("json")
                 .long("json")
                 .help("Answer in JSON on standard output")
+                .help_heading(EVERYWHERE)
                 .global(true)
-                .action(ArgAction::SetTrue)
-                .display_order(101),
+                .action(ArgAction::SetTrue),
         )
-        .subcommands(commands::TABLE.iter().map(Entry::command))
+        .subcommands(commands::table().map(Entry::command))
 }
 
+const EVERYWHERE: &str = "Everywhere";
+
 /// Finds the command that was called and runs it.
-pub fn answer(environment: &Environment) -> ExitCode {
-    let matches = match command().try_get_matches_from(&environment.args) {
+pub(crate) fn answer(environment: &Environment) -> ExitCode {
+    let mut line = command();
+    if page::is_asked_for(&environment.args) {
+        line = page::write_into(line);
+    }
+    let matches = match line.try_get_matches_from(&environment.args) {
         Ok(matches) => matches,
         Err(refused) => return refuse_usage(environment, &refused),
     };
     let mut ui = Ui::new(environment, matches.get_flag("json"));
-    let exit = match find(commands::TABLE, &matches) {
+    let exit = match find(&matches) {
         Some((entry, matches)) => {
             let mut context = Context::new(environment, matches, &mut ui);
-            match (entry.run)(matches, &mut context) {
-                Ok(exit) => exit,
-                Err(halt) => complain(&mut ui, &halt),
-            }
+            (entry.run)(matches, &mut context).unwrap_or_else(|halt| {
+                let halt = context.explain(halt);
+                complain(context.ui, &halt)
+            })
         }
         None => Exit::Usage,
     };
-    ui.flush();
-    ExitCode::from(exit as u8)
+    ExitCode::from(ui.finish(exit) as u8)
 }
 
-fn find<'m>(
-    table: &'static [Entry],
-    matches: &'m ArgMatches,
-) -> Option<(&'static Entry, &'m ArgMatches)> {
-    let (name, matches) = matches.subcommand()?;
-    let entry = table.iter().find(|entry| entry.name == name)?;
-    if entry.group.is_empty() {
-        Some((entry, matches))
-    } else {
-        find(entry.group, matches)
+fn find(matches: &ArgMatches) -> Option<(&'static Entry, &ArgMatches)> {
+    let (name, mut matches) = matches.subcommand()?;
+    let mut entry = commands::table().find(|entry| entry.name == name)?;
+    while !entry.group.is_empty() {
+        let (name, below) = matches.subcommand()?;
+        entry = entry.group.iter().find(|entry| entry.name == name)?;
+        matches = below;
     }
+    Some((entry, matches))
 }
 
 /// Help and version are answers; anything else that clap says is a usage error.
@@ -148,45 +168,60 @@ fn refuse_usage(environment: &Environment, refused: &clap::Error) -> ExitCode {
         refused.kind(),
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
     );
-    let wants_json = environment.args.iter().any(|arg| arg == "--json");
-    if wants_json && !is_answer {
-        let mut ui = Ui::new(environment, true);
-        let exit = complain(&mut ui, &Halt::Usage(refused.to_string()));
-        ui.flush();
-        return ExitCode::from(exit as u8);
+    if is_answer {
+        // Clap writes to standard output itself. When that is gone, nobody reads.
+        let _ = refused.print();
+        return ExitCode::from(Exit::Done as u8);
     }
-    // Clap writes help to standard output and errors to standard error itself.
-    let _ = refused.print();
-    ExitCode::from(if is_answer {
-        Exit::Done as u8
+    let words = environment.args.iter().skip(1).map(|arg| arg.to_str());
+    let words: Vec<&str> = words
+        .map(Option::unwrap_or_default)
+        .take_while(|arg| *arg != "--")
+        .collect();
+    let mut ui = Ui::new(environment, words.contains(&"--json"));
+    let said = refused.render().to_string();
+    let said = said.trim().trim_start_matches("error: ");
+    let exit = if api::is_meant(&words) {
+        api::misunderstood(&mut ui, said)
+    } else if ui.json {
+        complain(&mut ui, &Halt::Usage(said.to_string()))
     } else {
-        Exit::Usage as u8
-    })
+        let _ = refused.print();
+        Exit::Usage
+    };
+    ExitCode::from(ui.finish(exit) as u8)
 }
 
 /// Says why a command ended, in JSON on standard output or in words on standard error.
 fn complain(ui: &mut Ui, halt: &Halt) -> Exit {
-    let (message, hint) = (halt.message(), hints::hint(halt));
+    let row = hints::row(halt);
     if ui.json {
-        ui.json(
-            &failed_answer("error", hints::reference_text(halt), halt),
-            Layout::Pretty,
-        );
+        let key = match halt {
+            Halt::Usage(_) | Halt::Input { .. } => "message",
+            _ => "error",
+        };
+        ui.json(&failed_answer(key, None, halt), Layout::Pretty);
     } else {
-        ui.complain(&message, Some(&hint));
+        ui.complain(&halt.message(), Some(&row.hint));
     }
-    halt.exit()
+    row.exit
 }
 
-/// The JSON of a request that was not done: the reference's key and text, then ours, then the facts.
-pub fn failed_answer(key: &str, text: String, halt: &Halt) -> serde_json::Value {
+/// The JSON of what was not done: the reference's key and text, then our code, message and hint, then the facts.
+/// `text` stands in for the text of the table, where one request of the reference has words of its own.
+pub(crate) fn failed_answer(key: &str, text: Option<String>, halt: &Halt) -> Value {
+    let row = hints::row(halt);
+    let text = match key {
+        "message" => halt.message(),
+        _ => text.unwrap_or(row.reference),
+    };
     let mut answer = json!({ "ok": false, key: text, "code": halt.code() });
     if key != "message" {
         answer["message"] = halt.message().into();
     }
-    answer["hint"] = hints::hint(halt).into();
+    answer["hint"] = row.hint.into();
     if let Halt::Refused(refusal) = halt
-        && let Ok(serde_json::Value::Object(facts)) = serde_json::to_value(refusal)
+        && let Ok(Value::Object(facts)) = serde_json::to_value(refusal)
     {
         for (name, fact) in facts {
             if answer.get(&name).is_none() {

@@ -2,20 +2,48 @@
 
 use crate::cli::Entry;
 
-pub mod body;
-pub mod broadcast;
-pub mod inbox;
-pub mod send;
-pub mod task;
-pub mod team;
-pub mod who;
+pub(crate) mod attention;
+pub(crate) mod body;
+pub(crate) mod broadcast;
+pub(crate) mod completions;
+pub(crate) mod doctor;
+pub(crate) mod inbox;
+pub(crate) mod man;
+pub(crate) mod send;
+pub(crate) mod task;
+pub(crate) mod team;
+pub(crate) mod wait;
+pub(crate) mod who;
+
+/// Commands that belong together on the help page.
+pub(crate) struct Section {
+    /// What they are for.
+    pub heading: &'static str,
+    /// The commands.
+    pub entries: &'static [Entry],
+}
 
 /// Every command, in the order of the help page.
-pub const TABLE: &[Entry] = &[
-    send::ENTRY,
-    broadcast::ENTRY,
-    inbox::ENTRY,
-    task::ENTRY,
-    who::ENTRY,
-    team::ENTRY,
+pub(crate) const SECTIONS: &[Section] = &[
+    Section {
+        heading: "Messages",
+        entries: &[send::ENTRY, broadcast::ENTRY, inbox::ENTRY],
+    },
+    Section {
+        heading: "Work",
+        entries: &[task::ENTRY, wait::ENTRY],
+    },
+    Section {
+        heading: "Teams",
+        entries: &[team::ENTRY, who::ENTRY],
+    },
+    Section {
+        heading: "This machine",
+        entries: &[doctor::ENTRY, completions::ENTRY, man::ENTRY],
+    },
 ];
+
+/// Every command.
+pub(crate) fn table() -> impl Iterator<Item = &'static Entry> {
+    SECTIONS.iter().flat_map(|section| section.entries)
+}

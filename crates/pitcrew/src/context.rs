@@ -1,20 +1,28 @@
 //! What every command stands on: the project, the team that is meant, who speaks, and where to write.
+//!
+//! | given | the project |
+//! |---|---|
+//! | `--root DIR` | `DIR` |
+//! | a request's `cwd` inside `PITCREW_ROOT` | `PITCREW_ROOT`: a member in a sub-package means its own team's project |
+//! | a request's `cwd` | the one that it lies in |
+//! | `PITCREW_ROOT` | that folder |
+//! | nothing | the one that the command was called in |
 
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 
 use clap::ArgMatches;
 use pitcrew_core::refusal::NameKind;
 use pitcrew_core::{Name, Refusal};
 use pitcrew_runtime::clock::{SystemClock, SystemEntropy};
 use pitcrew_runtime::desk::{Credentials, Desk};
-use pitcrew_store::local::{LocalStore, Project};
+use pitcrew_store::{LocalStore, Project};
 
 use crate::environment::Environment;
 use crate::halt::Halt;
 use crate::ui::Ui;
 
 /// The surroundings of one command.
-pub struct Context<'a> {
+pub(crate) struct Context<'a> {
     /// What the process was given.
     pub environment: &'a Environment,
     /// Where to write.
@@ -22,29 +30,39 @@ pub struct Context<'a> {
     root: Option<PathBuf>,
     team: Option<String>,
     speaker: Option<String>,
+    /// The project that was looked into last.
+    project: Option<Project>,
 }
 
-/// A team that was found, with the store behind it.
-pub struct OpenTeam {
+/// A team that is meant, with its files. Whether it exists shows when it is asked something.
+#[derive(Debug, Clone)]
+pub(crate) struct OpenTeam {
     /// Its name.
     pub name: Name,
     /// Its files.
     pub store: LocalStore,
 }
 
-static CLOCK: SystemClock = SystemClock;
+/// The machine's clock.
+pub(crate) static CLOCK: SystemClock = SystemClock;
 static ENTROPY: SystemEntropy = SystemEntropy;
 
 impl OpenTeam {
+    /// The team called `name` in `project`.
+    pub(crate) fn of(project: &Project, name: Name) -> Self {
+        let store = project.team(&name);
+        Self { name, store }
+    }
+
     /// The desk of the team.
-    pub fn desk(&self) -> Desk<'_> {
+    pub(crate) fn desk(&self) -> Desk<'_> {
         Desk::new(&self.name, &self.store, &CLOCK, &ENTROPY)
     }
 }
 
 impl<'a> Context<'a> {
     /// The surroundings of the command that `matches` describe.
-    pub fn new(environment: &'a Environment, matches: &ArgMatches, ui: &'a mut Ui) -> Self {
+    pub(crate) fn new(environment: &'a Environment, matches: &ArgMatches, ui: &'a mut Ui) -> Self {
         let text = |name: &str| matches.get_one::<String>(name).cloned();
         Self {
             environment,
@@ -52,23 +70,39 @@ impl<'a> Context<'a> {
             root: text("root").map(PathBuf::from),
             team: text("team"),
             speaker: text("as"),
+            project: None,
         }
     }
 
-    /// The project: by `--root`, else `start` (an input's own `cwd`), else `PITCREW_ROOT`, else from here upwards.
-    pub fn project(&self, start: Option<&str>) -> Project {
-        match (&self.root, start, &self.environment.root) {
-            (Some(root), _, _) => Project::at(self.environment.cwd.join(root)),
-            (None, Some(start), _) => Project::find(&self.environment.cwd.join(start)),
-            (None, None, Some(root)) => Project::at(self.environment.cwd.join(root)),
-            (None, None, None) => Project::find(&self.environment.cwd),
+    /// The project that is meant, as the table above says; `start` is a request's own `cwd`.
+    pub(crate) fn project(&mut self, start: Option<&str>) -> Result<Project, Halt> {
+        let here = &self.environment.cwd;
+        let named = self.environment.root.as_ref().map(|root| here.join(root));
+        let start = start.map(|start| here.join(start));
+        let project = match (&self.root, start, named) {
+            (Some(root), _, _) => Project::at(&here.join(root)),
+            (None, Some(start), Some(root)) if lies_in(&start, &root) => Project::at(&root),
+            (None, Some(start), _) => Project::discover(&start),
+            (None, None, Some(root)) => Project::at(&root),
+            (None, None, None) => Project::discover(here),
+        }?;
+        self.project = Some(project.clone());
+        Ok(project)
+    }
+
+    /// In which words the project was found.
+    pub(crate) fn why_this_root(&self) -> &'static str {
+        match (&self.root, &self.environment.root) {
+            (Some(_), _) => "named by --root",
+            (None, Some(_)) => "named by PITCREW_ROOT",
+            (None, None) => "the nearest folder upwards with .git or package.json, else this one",
         }
     }
 
     /// Who speaks, by `--as` or `PITCREW_AGENT`, with the token of the environment.
     ///
     /// A token belongs to the team that it was issued in, so it is left out for another one.
-    pub fn credentials(&self, team: &Name) -> Credentials {
+    pub(crate) fn credentials(&self, team: &Name) -> Credentials {
         let own_team = self
             .environment
             .team
@@ -82,48 +116,124 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The team that is meant: `named`, else `--team`, else `PITCREW_TEAM`, else the only one of the project.
-    pub fn open_team(&self, named: Option<&str>, start: Option<&str>) -> Result<OpenTeam, Halt> {
-        let project = self.project(start);
-        let named = named
+    /// The name of the team that is meant, if the command line or the environment has one.
+    pub(crate) fn named_team<'t>(&'t self, named: Option<&'t str>) -> Option<&'t str> {
+        named
             .or(self.team.as_deref())
-            .or(self.environment.team.as_deref());
-        let name = match named {
+            .or(self.environment.team.as_deref())
+    }
+
+    /// The team that is meant: `--team`, else `PITCREW_TEAM`, else the only one of the project.
+    pub(crate) fn open_team(&mut self) -> Result<OpenTeam, Halt> {
+        let project = self.project(None)?;
+        let name = match self.named_team(None) {
             Some(named) => Name::new(NameKind::Team, named)?,
             None => only_team(&project)?,
         };
-        open(&project, name)
+        Ok(OpenTeam::of(&project, name))
+    }
+
+    /// The team called `named`.
+    pub(crate) fn open_named(
+        &mut self,
+        named: &str,
+        start: Option<&str>,
+    ) -> Result<OpenTeam, Halt> {
+        let name = Name::new(NameKind::Team, named)?;
+        let project = self.project(start)?;
+        Ok(OpenTeam::of(&project, name))
+    }
+
+    /// Refuses what only the leader may do when a member speaks.
+    pub(crate) fn leader_only(&self, team: &OpenTeam, action: &str) -> Result<(), Halt> {
+        let desk = team.desk();
+        let speaker = desk.speaker(&desk.roster()?, &self.credentials(&team.name))?;
+        if speaker.name.is_leader() {
+            return Ok(());
+        }
+        Err(Refusal::RoleDenied {
+            role: speaker.name.to_string(),
+            action: action.to_string(),
+        }
+        .into())
+    }
+
+    /// Adds to a refusal what only the project knows: the names of the teams that exist.
+    pub(crate) fn explain(&self, halt: Halt) -> Halt {
+        match (halt, &self.project) {
+            (Halt::Refused(Refusal::TeamNotFound { given, .. }), Some(project)) => {
+                // When the teams cannot be listed, there are no names to offer; the refusal stands all the same.
+                let teams = project.teams().unwrap_or_default();
+                let valid: Vec<String> = teams.iter().map(ToString::to_string).collect();
+                let known = valid.iter().map(String::as_str);
+                let nearest = pitcrew_core::name::nearest(&given, known);
+                Halt::Refused(Refusal::TeamNotFound {
+                    given,
+                    valid,
+                    nearest,
+                })
+            }
+            (halt, _) => halt,
+        }
     }
 }
 
-/// Opens a team of `project`.
-pub fn open(project: &Project, name: Name) -> Result<OpenTeam, Halt> {
-    match project.open(&name)? {
-        Some(store) => Ok(OpenTeam { name, store }),
-        None => {
-            let valid: Vec<String> = project.teams()?;
-            let nearest =
-                pitcrew_core::name::nearest(name.as_str(), valid.iter().map(String::as_str));
-            Err(Refusal::TeamNotFound {
-                given: name.to_string(),
-                valid,
-                nearest,
+/// Whether `path` lies in `folder` or is it, by their names alone.
+fn lies_in(path: &Path, folder: &Path) -> bool {
+    plain(path).starts_with(plain(folder))
+}
+
+/// `path` without `.` and `..`.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
             }
-            .into())
+            other => plain.push(other),
         }
     }
+    plain
 }
 
 fn only_team(project: &Project) -> Result<Name, Halt> {
     let teams = project.teams()?;
     match teams.as_slice() {
-        [only] => Ok(Name::new(NameKind::Team, only)?),
+        [only] => Ok(only.clone()),
         [] => Err(Halt::Usage(
             "no team here; found one with `pitcrew team init <name>`".to_string(),
         )),
-        several => Err(Halt::Usage(format!(
-            "which team? name one with --team: {}",
-            several.join(", ")
-        ))),
+        several => {
+            let names: Vec<&str> = several.iter().map(Name::as_str).collect();
+            Err(Halt::Usage(format!(
+                "which team? name one with --team: {}",
+                names.join(", ")
+            )))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_lies_in_another_by_its_names() {
+        for (path, folder, expected) in [
+            ("/p/packages/a", "/p", true),
+            ("/p", "/p", true),
+            ("/p/./a/..", "/p", true),
+            ("/p/../q", "/p", false),
+            ("/pq", "/p", false),
+            ("/", "/p", false),
+        ] {
+            assert_eq!(
+                lies_in(Path::new(path), Path::new(folder)),
+                expected,
+                "{path}"
+            );
+        }
     }
 }

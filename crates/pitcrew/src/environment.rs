@@ -7,6 +7,8 @@
 //! | `PITCREW_AGENT` | the member that commands speak as when none is named |
 //! | `PITCREW_TOKEN` | what proves it |
 //! | `NO_COLOR` | any value: no colours |
+//!
+//! What every command needs is read once. What only long commands need is read when they ask.
 
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -14,7 +16,7 @@ use std::path::PathBuf;
 
 /// What the process was given.
 #[derive(Debug, Clone)]
-pub struct Environment {
+pub(crate) struct Environment {
     /// The command line, the program's own name first.
     pub args: Vec<OsString>,
     /// The folder that the command was called in.
@@ -27,49 +29,51 @@ pub struct Environment {
     pub agent: Option<String>,
     /// `PITCREW_TOKEN`.
     pub token: Option<String>,
-    /// The home folder.
-    pub home: Option<PathBuf>,
-    /// `XDG_CONFIG_HOME`.
-    pub config_home: Option<PathBuf>,
-    /// Whether standard output is a terminal.
-    pub stdout_is_terminal: bool,
-    /// Whether standard input is a terminal.
-    pub stdin_is_terminal: bool,
-    /// Whether standard error is a terminal.
-    pub stderr_is_terminal: bool,
-    /// Whether colours are unwanted on any stream.
-    pub no_color: bool,
-    /// Every variable, for members that inherit some of them.
-    pub variables: Vec<(OsString, OsString)>,
 }
 
 impl Environment {
     /// Reads it once.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the one place that reads the environment"
-    )]
-    pub fn read() -> Self {
-        let text = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-        let path = |name: &str| {
-            std::env::var_os(name)
-                .filter(|value| !value.is_empty())
-                .map(PathBuf::from)
-        };
+    pub(crate) fn read() -> Self {
         Self {
             args: std::env::args_os().collect(),
             cwd: std::env::current_dir().unwrap_or_else(|_| PathBuf::from(".")),
-            root: path("PITCREW_ROOT"),
+            root: variable("PITCREW_ROOT").map(PathBuf::from),
             team: text("PITCREW_TEAM"),
             agent: text("PITCREW_AGENT"),
             token: text("PITCREW_TOKEN"),
-            home: path("HOME"),
-            config_home: path("XDG_CONFIG_HOME"),
-            stdout_is_terminal: std::io::stdout().is_terminal(),
-            stdin_is_terminal: std::io::stdin().is_terminal(),
-            stderr_is_terminal: std::io::stderr().is_terminal(),
-            no_color: text("NO_COLOR").is_some() || text("TERM").as_deref() == Some("dumb"),
-            variables: std::env::vars_os().collect(),
         }
     }
+
+    /// Every variable, for programs that inherit them.
+    pub(crate) fn variables(&self) -> impl Iterator<Item = (OsString, OsString)> {
+        std::env::vars_os()
+    }
+
+    /// Whether standard output shows colours.
+    pub(crate) fn stdout_is_colored(&self) -> bool {
+        std::io::stdout().is_terminal() && !is_plain()
+    }
+
+    /// Whether standard error shows colours.
+    pub(crate) fn stderr_is_colored(&self) -> bool {
+        std::io::stderr().is_terminal() && !is_plain()
+    }
+}
+
+/// Whether colours are unwanted on any stream.
+fn is_plain() -> bool {
+    variable("NO_COLOR").is_some() || text("TERM").as_deref() == Some("dumb")
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place that reads the environment"
+)]
+fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// A variable that is no text counts as absent: no name and no token looks like that.
+fn text(name: &str) -> Option<String> {
+    variable(name).and_then(|value| value.into_string().ok())
 }

@@ -1,41 +1,50 @@
-//! Why a command ends without an answer of its own, and with which exit status.
-//!
-//! | status | meaning |
-//! |---|---|
-//! | 0 | done |
-//! | 1 | refused: an expected no, nothing was changed |
-//! | 2 | the command line cannot be understood |
-//! | 3 | failed: something broke |
-//! | 4 | the time ran out while waiting |
-//! | 5 | the run ended, and not everything in it succeeded |
-//! | 130 | interrupted |
+//! Why a command ends without an answer of its own, and the exit statuses.
 
 use pitcrew_core::Refusal;
 use pitcrew_runtime::desk::{Failure, NotDone};
 use pitcrew_store::StoreFailure;
 
-/// An exit status of the table above.
+/// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Exit {
+pub(crate) enum Exit {
     /// Done.
     Done = 0,
-    /// Refused.
+    /// Refused: an expected no, nothing was changed.
     Refused = 1,
-    /// Not understood.
+    /// The command line cannot be understood.
     Usage = 2,
-    /// Broken.
+    /// Something broke.
     Failed = 3,
-    /// Out of time.
+    /// The time ran out while waiting.
     TimedOut = 4,
-    /// The run ended with failures.
+    /// The run ended, and not everything in it succeeded.
     RunFailed = 5,
     /// Interrupted.
     Interrupted = 130,
 }
 
+impl Exit {
+    /// Every exit status with its meaning, as the help page shows it.
+    pub(crate) const TABLE: [(Self, &'static str); 7] = [
+        (Self::Done, "done"),
+        (
+            Self::Refused,
+            "refused: an expected no, nothing was changed",
+        ),
+        (Self::Usage, "the command line cannot be understood"),
+        (Self::Failed, "something broke"),
+        (Self::TimedOut, "the time ran out while waiting"),
+        (
+            Self::RunFailed,
+            "the run ended, and not everything in it succeeded",
+        ),
+        (Self::Interrupted, "interrupted"),
+    ];
+}
+
 /// A command that ends without an answer of its own.
 #[derive(Debug, thiserror::Error)]
-pub enum Halt {
+pub(crate) enum Halt {
     /// The expected no.
     #[error(transparent)]
     Refused(#[from] Refusal),
@@ -53,31 +62,35 @@ pub enum Halt {
         /// Why it could not be.
         why: String,
     },
+    /// What was waited for did not happen in time.
+    #[error("nothing of it happened within {0}")]
+    TimedOut(String),
+    /// The system refused something that is neither a file of the team nor random bytes.
+    #[error("cannot {what}: {why}")]
+    System {
+        /// What was tried: a verb phrase.
+        what: &'static str,
+        /// Why it could not be.
+        why: String,
+    },
 }
 
 impl Halt {
-    /// The exit status.
-    pub fn exit(&self) -> Exit {
-        match self {
-            Self::Refused(_) => Exit::Refused,
-            Self::Failed(_) => Exit::Failed,
-            Self::Usage(_) | Self::Input { .. } => Exit::Usage,
-        }
-    }
-
     /// The stable code.
-    pub fn code(&self) -> &'static str {
+    pub(crate) fn code(&self) -> &'static str {
         match self {
             Self::Refused(refusal) => refusal.code(),
             Self::Failed(Failure::Store(failure)) => failure.code(),
             Self::Failed(Failure::Entropy(_)) => "no_entropy",
             Self::Usage(_) => "usage",
             Self::Input { .. } => "unreadable_input",
+            Self::TimedOut(_) => "timed_out",
+            Self::System { .. } => "system_failed",
         }
     }
 
     /// The message with its causes.
-    pub fn message(&self) -> String {
+    pub(crate) fn message(&self) -> String {
         let mut text = self.to_string();
         let mut cause = std::error::Error::source(self);
         while let Some(error) = cause {

@@ -1,99 +1,58 @@
-//! The one table of refusals and failures: for each code the next step and the reference's words.
+//! The one table of what is said when a command is not done: for each code the next step, the exit status, and the
+//! reference's words where a request answers in its shape.
+//!
+//! A hint is one sentence that names a command or a file wherever there is one. It never repeats the message.
 
 use pitcrew_core::Refusal;
 use pitcrew_core::refusal::NameKind;
 use pitcrew_runtime::desk::Failure;
 use pitcrew_store::StoreFailure;
 
-use crate::halt::Halt;
+use crate::halt::{Exit, Halt};
 
-/// What to do next, in one sentence.
-pub fn hint(halt: &Halt) -> String {
-    match halt {
-        Halt::Refused(refusal) => refusal_hint(refusal),
-        Halt::Failed(Failure::Store(failure)) => store_hint(failure).to_string(),
-        Halt::Failed(Failure::Entropy(_)) => {
-            "the system has no random bytes yet; try again".to_string()
-        }
-        Halt::Usage(_) => "see `pitcrew --help`".to_string(),
-        Halt::Input { .. } => "check that it exists and can be read".to_string(),
+/// One row: what is said beside the message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Row {
+    /// What to do next.
+    pub hint: String,
+    /// How the command ends.
+    pub exit: Exit,
+    /// What the reference says in `error` or `reason`; our code where it has no words for it.
+    pub reference: String,
+}
+
+/// The row of `halt`.
+pub(crate) fn row(halt: &Halt) -> Row {
+    let (hint, exit) = match halt {
+        Halt::Refused(refusal) => (refusal_hint(refusal), Exit::Refused),
+        Halt::Failed(Failure::Store(failure)) => (store_hint(failure).to_string(), Exit::Failed),
+        Halt::Failed(Failure::Entropy(_)) => (
+            "the system has no random bytes yet; try again".to_string(),
+            Exit::Failed,
+        ),
+        Halt::Usage(_) => ("see `pitcrew --help`".to_string(), Exit::Usage),
+        Halt::Input { .. } => (
+            "check that it exists, is text and can be read".to_string(),
+            Exit::Usage,
+        ),
+        Halt::TimedOut(_) => (
+            "wait again, or look at `pitcrew task list` and `pitcrew inbox`".to_string(),
+            Exit::TimedOut,
+        ),
+        Halt::System { .. } => (
+            "see `pitcrew doctor` for what this machine has".to_string(),
+            Exit::Failed,
+        ),
+    };
+    Row {
+        hint,
+        exit,
+        reference: reference(halt),
     }
 }
 
-fn known(valid: &[String], nearest: Option<&String>) -> String {
-    match (nearest, valid) {
-        (Some(nearest), _) => format!("did you mean {nearest}? valid names: {}", valid.join(", ")),
-        (None, []) => "there is none yet".to_string(),
-        (None, valid) => format!("valid names: {}", valid.join(", ")),
-    }
-}
-
-fn refusal_hint(refusal: &Refusal) -> String {
-    const NAMES: &str =
-        "names have 1 to 64 letters, digits, `_` or `-`, and start with a letter or digit";
-    match refusal {
-        Refusal::InvalidName { .. } | Refusal::InvalidTaskId { .. } => NAMES.to_string(),
-        Refusal::InvalidInput { field, .. } => format!("give {field} as --help describes it"),
-        Refusal::UnknownRecipient { valid, nearest, .. }
-        | Refusal::UnknownSender { valid, nearest, .. }
-        | Refusal::UnknownMember { valid, nearest, .. } => known(valid, nearest.as_ref()),
-        Refusal::TeamNotFound { valid, .. } if valid.is_empty() => {
-            "found one with `pitcrew team init <name>`, or name the project with --root".to_string()
-        }
-        Refusal::TeamNotFound { valid, nearest, .. } => known(valid, nearest.as_ref()),
-        Refusal::TeamExists { team } => format!("take another name, or `pitcrew team rm {team}` first"),
-        Refusal::TeamLive { team, .. } => format!("end it with `pitcrew team shutdown {team}` first"),
-        Refusal::MemberExists { .. } => "take another name; names are unique without regard to case".to_string(),
-        Refusal::SenderMismatch { actual, .. } => format!("speak as {actual}, or leave `from` out"),
-        Refusal::InvalidToken { .. } => {
-            "the member was started anew, or the token is of another team; unset PITCREW_TOKEN to speak as the leader"
-                .to_string()
-        }
-        Refusal::TokenRequired { .. } => "start the member with `pitcrew run`, which gives it a token".to_string(),
-        Refusal::BodyTooLarge { .. } => "write it to a file and send its path".to_string(),
-        Refusal::MessageNotFound { mailbox, .. } => format!("list what is there with `pitcrew inbox --as {mailbox} --all`"),
-        Refusal::NotDeadLettered { .. } => "only dead letters can be put back: `pitcrew inbox --dead` lists them".to_string(),
-        Refusal::TaskNotFound { .. } => "list the tasks with `pitcrew task list`".to_string(),
-        Refusal::TaskExists { .. } => "take another id, or leave it out for the next number".to_string(),
-        Refusal::NotPending { owner: Some(owner), .. } => {
-            format!("{owner} has it; take another one: `pitcrew task list --ready`")
-        }
-        Refusal::NotPending { .. } => "only a pending task can be claimed; see `pitcrew task list --ready`".to_string(),
-        Refusal::UnexpectedStatus { .. } => "claim it first, or look at it with `pitcrew task list`".to_string(),
-        Refusal::AlreadyTerminal { .. } => "it has ended; a failed task can be put back with `pitcrew task retry`".to_string(),
-        Refusal::StaleToken { .. } => {
-            "use the token of the latest claim; if the task was taken back, leave it and claim another".to_string()
-        }
-        Refusal::InvalidStatus { .. } => {
-            "steps are in_progress to completed, failed, in_progress or pending, and failed to pending".to_string()
-        }
-        Refusal::Blocked { failed, .. } if !failed.is_empty() => {
-            format!("retry what failed first: `pitcrew task retry {}`", failed.join(" "))
-        }
-        Refusal::Blocked { .. } => "take a ready task: `pitcrew task list --ready`".to_string(),
-        Refusal::AssignedElsewhere { member, .. } => format!("only {member} may claim it; see `pitcrew task list --ready`"),
-        Refusal::ClaimLimit { .. } => "end or release one of them first".to_string(),
-        Refusal::RoleDenied { .. } => "ask a member whose role allows it, or the leader".to_string(),
-        Refusal::InvalidDependency { .. } => "change blocked_by so that no task waits for itself".to_string(),
-    }
-}
-
-fn store_hint(failure: &StoreFailure) -> &'static str {
-    match failure.code() {
-        "storage_full" => "nothing was lost; free some space and try again",
-        "not_permitted" => {
-            "check the owner and mode of the folder, or name another project with --root"
-        }
-        "corrupt_document" => "it was left as it is; see `pitcrew doctor`",
-        "log_truncated" => "the log was cut from outside; see `pitcrew doctor`",
-        "escapes_team_folder" => "remove the link; pitcrew follows none inside a team's folder",
-        "locked" => "another process holds it; see `pitcrew doctor`",
-        _ => "see `pitcrew doctor`",
-    }
-}
-
-/// The text that the reference has for this in `error` or `reason`; our own code where it has none.
-pub fn reference_text(halt: &Halt) -> String {
+/// The reference's words: codes for mail, sentences for tasks and teams.
+fn reference(halt: &Halt) -> String {
     match halt {
         Halt::Refused(refusal) => match refusal {
             Refusal::InvalidName {
@@ -110,3 +69,132 @@ pub fn reference_text(halt: &Halt) -> String {
         other => other.code().to_string(),
     }
 }
+
+fn known(valid: &[String], nearest: Option<&String>) -> String {
+    match (nearest, valid) {
+        (Some(nearest), _) => format!("did you mean {nearest}? valid names: {}", valid.join(", ")),
+        (None, []) => "there is none yet".to_string(),
+        (None, valid) => format!("valid names: {}", valid.join(", ")),
+    }
+}
+
+fn refusal_hint(refusal: &Refusal) -> String {
+    const NAMES: &str =
+        "names have 1 to 64 letters, digits, `_` or `-`, and start with a letter or digit";
+    let fixed = match refusal {
+        Refusal::InvalidName { given, .. } if given.eq_ignore_ascii_case("leader") => {
+            "leader is the name of whoever started the team; take another"
+        }
+        Refusal::InvalidName { valid, nearest, .. } if !valid.is_empty() => {
+            return known(valid, nearest.as_ref());
+        }
+        Refusal::InvalidName { .. } | Refusal::InvalidTaskId { .. } => NAMES,
+        Refusal::InvalidInput { field, .. } => {
+            return format!("give {field} as --help describes it");
+        }
+        Refusal::UnknownRecipient { valid, nearest, .. }
+        | Refusal::UnknownSender { valid, nearest, .. }
+        | Refusal::UnknownMember { valid, nearest, .. } => return known(valid, nearest.as_ref()),
+        Refusal::TeamNotFound { valid, nearest, .. } if !valid.is_empty() => {
+            return known(valid, nearest.as_ref());
+        }
+        Refusal::TeamNotFound { .. } => {
+            "found one with `pitcrew team init <name>`, or name the project with --root"
+        }
+        Refusal::TeamExists { team } => {
+            return format!("take another name, or `pitcrew team rm {team}` first");
+        }
+        Refusal::TeamLive { team, .. } => {
+            return format!("end it with `pitcrew team shutdown {team}` first");
+        }
+        Refusal::MemberExists { .. } => {
+            "take another name; names are unique without regard to case"
+        }
+        Refusal::SenderMismatch { actual, .. } => {
+            return format!("speak as {actual}, or leave `from` out");
+        }
+        Refusal::InvalidToken { .. } => {
+            "the member was started anew, or the token is of another team; unset PITCREW_TOKEN to speak as the leader"
+        }
+        Refusal::TokenRequired { .. } => {
+            "start the member with `pitcrew run`, which gives it a token"
+        }
+        Refusal::BodyTooLarge { .. } => "write it to a file and send its path",
+        Refusal::MessageNotFound { mailbox, .. } => {
+            return format!("list what is there with `pitcrew inbox --as {mailbox} --all`");
+        }
+        Refusal::NotDeadLettered { .. } => {
+            "only dead letters can be put back: `pitcrew inbox --dead` lists them"
+        }
+        other => return task_hint(other),
+    };
+    fixed.to_string()
+}
+
+fn task_hint(refusal: &Refusal) -> String {
+    const READY: &str = "take a ready task: `pitcrew task list --ready`";
+    let fixed = match refusal {
+        Refusal::TaskNotFound { .. } => "list the tasks with `pitcrew task list`",
+        Refusal::TaskExists { .. } => "take another id, or leave it out for the next number",
+        Refusal::NotPending {
+            owner: Some(owner), ..
+        } => return format!("{owner} has it or had it; {READY}"),
+        Refusal::NotPending { .. } => {
+            "only a pending task can be claimed; see `pitcrew task list --ready`"
+        }
+        Refusal::UnexpectedStatus { .. } => {
+            "claim it first, or look at it with `pitcrew task list`"
+        }
+        Refusal::AlreadyTerminal { .. } => {
+            "it has ended; a failed task can be put back with `pitcrew task retry`"
+        }
+        Refusal::StaleToken { .. } => {
+            "use the token of the latest claim; if the task was taken back, leave it and claim another"
+        }
+        Refusal::InvalidStatus { .. } => {
+            "steps are in_progress to completed, failed, in_progress or pending, and failed to pending"
+        }
+        Refusal::Blocked { failed, .. } if !failed.is_empty() => {
+            return format!(
+                "retry what failed first: `pitcrew task retry {}`",
+                failed.join(" ")
+            );
+        }
+        Refusal::Blocked { .. } => READY,
+        Refusal::AssignedElsewhere { member, .. } => {
+            return format!("only {member} may claim it; {READY}");
+        }
+        Refusal::ClaimLimit { .. } => "end or release one of them first",
+        Refusal::RoleDenied { .. } => "ask a member whose role allows it, or the leader",
+        Refusal::InvalidDependency { .. } => "change blocked_by so that no task waits for itself",
+        // Every other refusal has its row in `refusal_hint`.
+        _ => "",
+    };
+    fixed.to_string()
+}
+
+fn store_hint(failure: &StoreFailure) -> &'static str {
+    match failure {
+        StoreFailure::CorruptDocument { .. } => "it was left as it is; see `pitcrew doctor`",
+        StoreFailure::LogTruncated { .. } => "the log was cut from outside; see `pitcrew doctor`",
+        StoreFailure::Escapes { .. } => {
+            "remove the link; pitcrew follows none inside a team's folder"
+        }
+        StoreFailure::Locked { .. } => {
+            "another process holds it and may be stopped or stuck; try again"
+        }
+        StoreFailure::BrokenRecord { .. } | StoreFailure::NestedUpdate { .. } => {
+            "this is a mistake in pitcrew; please report it with the command that you gave"
+        }
+        StoreFailure::Io { .. } => match failure.code() {
+            "storage_full" => "nothing was lost; free some space and try again",
+            "not_permitted" => {
+                "check the owner and mode of the folder, or name another project with --root"
+            }
+            _ => "see `pitcrew doctor`",
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,10 @@
 //! The one module that writes: data on standard output, words on standard error.
 //!
 //! A reader that went away (`pitcrew inbox | head -1`) ends the command quietly: the first broken pipe is remembered
-//! and everything after it is dropped.
+//! and everything after it is dropped. Any other failure to write is said, and the command has failed.
+//!
+//! In words, control characters of others are made visible, whether a person or a program reads. JSON escapes them by
+//! itself and is the form for what must come through byte for byte.
 
 use std::io::{self, Write};
 
@@ -10,15 +13,22 @@ use pitcrew_core::visible::{Lines, visible};
 use serde_json::Value;
 
 use crate::environment::Environment;
+use crate::halt::Exit;
 
 /// Bold, for headings.
-pub const HEADING: Style = Style::new().bold();
+pub(crate) const HEADING: Style = Style::new().bold();
 /// Dim, for what is of less interest.
-pub const FAINT: Style = Style::new().dimmed();
+pub(crate) const FAINT: Style = Style::new().dimmed();
+/// For what is as it should be.
+pub(crate) const GOOD: Style =
+    Style::new().fg_color(Some(anstyle::Color::Ansi(anstyle::AnsiColor::Green)));
+/// For what is not.
+pub(crate) const BAD: Style =
+    Style::new().fg_color(Some(anstyle::Color::Ansi(anstyle::AnsiColor::Red)));
 
 /// How JSON is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Layout {
+pub(crate) enum Layout {
     /// Two spaces, as the reference's `--json`.
     Pretty,
     /// One line, as the reference's `team api` without `--json`.
@@ -26,9 +36,10 @@ pub enum Layout {
 }
 
 /// Where a command writes.
-pub struct Ui {
+pub(crate) struct Ui {
     out: io::BufWriter<io::Stdout>,
-    closed: bool,
+    /// Why nothing is written any more.
+    closed: Option<io::ErrorKind>,
     out_colored: bool,
     err_colored: bool,
     /// Whether the caller asked for JSON.
@@ -37,51 +48,51 @@ pub struct Ui {
 
 impl Ui {
     /// Writers for this process.
-    pub fn new(environment: &Environment, json: bool) -> Self {
+    pub(crate) fn new(environment: &Environment, json: bool) -> Self {
         Self {
             out: io::BufWriter::new(io::stdout()),
-            closed: false,
-            out_colored: environment.stdout_is_terminal && !environment.no_color,
-            err_colored: environment.stderr_is_terminal && !environment.no_color,
+            closed: None,
+            out_colored: !json && environment.stdout_is_colored(),
+            err_colored: !json && environment.stderr_is_colored(),
             json,
         }
     }
 
     /// Whether whoever reads standard output is still there.
-    pub fn is_open(&self) -> bool {
-        !self.closed
+    pub(crate) fn is_open(&self) -> bool {
+        self.closed.is_none()
     }
 
     fn took(&mut self, result: io::Result<()>) {
-        if result.is_err() {
-            self.closed = true;
+        if let Err(refused) = result {
+            self.closed.get_or_insert(refused.kind());
         }
     }
 
     /// Writes bytes of data as they are.
-    pub fn raw(&mut self, bytes: &[u8]) {
-        if !self.closed {
+    pub(crate) fn raw(&mut self, bytes: &[u8]) {
+        if self.is_open() {
             let result = self.out.write_all(bytes);
             self.took(result);
         }
     }
 
-    /// Writes one line of data. Control characters are made visible when a person reads it.
-    pub fn line(&mut self, text: &str) {
+    /// Writes one line of data.
+    pub(crate) fn line(&mut self, text: &str) {
         let shown = visible(text, Lines::Fold);
         self.raw(shown.as_bytes());
         self.raw(b"\n");
     }
 
-    /// Writes a text of others, which may have several lines, with its control characters made visible.
-    pub fn text(&mut self, text: &str) {
+    /// Writes a text of others, which may have several lines.
+    pub(crate) fn text(&mut self, text: &str) {
         let shown = visible(text, Lines::Keep);
         self.raw(shown.as_bytes());
         self.raw(b"\n");
     }
 
     /// Writes a JSON answer.
-    pub fn json(&mut self, value: &Value, layout: Layout) {
+    pub(crate) fn json(&mut self, value: &Value, layout: Layout) {
         let text = match layout {
             Layout::Pretty => serde_json::to_string_pretty(value),
             Layout::Compact => serde_json::to_string(value),
@@ -92,50 +103,61 @@ impl Ui {
     }
 
     /// `text` in `style`, when standard output shows colours.
-    pub fn styled(&self, style: Style, text: &str) -> String {
-        if self.out_colored {
-            format!("{style}{text}{style:#}")
-        } else {
-            text.to_string()
-        }
+    pub(crate) fn styled(&self, style: Style, text: &str) -> String {
+        styled(self.out_colored, style, text)
     }
 
     /// Writes a line of styled text that this program made itself.
-    pub fn own_line(&mut self, text: &str) {
+    pub(crate) fn own_line(&mut self, text: &str) {
         self.raw(text.as_bytes());
         self.raw(b"\n");
     }
 
     /// Hands on what was written so far.
-    pub fn flush(&mut self) {
-        let result = self.out.flush();
-        self.took(result);
+    pub(crate) fn flush(&mut self) {
+        if self.is_open() {
+            let result = self.out.flush();
+            self.took(result);
+        }
+    }
+
+    /// Hands on everything and answers how the command ended: as `exit` says, unless its answer could not be written.
+    pub(crate) fn finish(&mut self, exit: Exit) -> Exit {
+        self.flush();
+        match self.closed {
+            None | Some(io::ErrorKind::BrokenPipe) => exit,
+            Some(kind) => {
+                self.complain(&format!("cannot write the answer: {kind}"), None);
+                Exit::Failed
+            }
+        }
     }
 
     /// Says something to the person: a warning, a hint, progress.
-    pub fn say(&self, text: &str) {
+    pub(crate) fn say(&mut self, text: &str) {
+        self.flush();
         let shown = visible(text, Lines::Keep);
+        let shown = styled(self.err_colored, FAINT, &shown);
         // When standard error is gone there is nobody left to tell.
         let _ = writeln!(io::stderr(), "{shown}");
     }
 
     /// Says what went wrong and what to do next.
-    pub fn complain(&self, message: &str, hint: Option<&str>) {
-        let error = Style::new()
-            .bold()
-            .fg_color(Some(anstyle::AnsiColor::Red.into()));
-        let (on, off) = if self.err_colored {
-            (format!("{error}"), format!("{error:#}"))
-        } else {
-            Default::default()
-        };
-        let _ = writeln!(
-            io::stderr(),
-            "{on}error{off}: {}",
-            visible(message, Lines::Keep)
-        );
+    pub(crate) fn complain(&mut self, message: &str, hint: Option<&str>) {
+        self.flush();
+        let word = styled(self.err_colored, BAD.bold(), "error");
+        let mut text = format!("{word}: {}\n", visible(message, Lines::Keep));
         if let Some(hint) = hint {
-            let _ = writeln!(io::stderr(), " hint: {}", visible(hint, Lines::Keep));
+            text.push_str(&format!(" hint: {}\n", visible(hint, Lines::Keep)));
         }
+        let _ = io::stderr().write_all(text.as_bytes());
+    }
+}
+
+fn styled(colored: bool, style: Style, text: &str) -> String {
+    if colored {
+        format!("{style}{text}{style:#}")
+    } else {
+        text.to_string()
     }
 }

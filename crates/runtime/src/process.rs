@@ -10,7 +10,8 @@
 //!
 //! What always holds: this is the one home of starting and signalling processes, and of reading the process table
 //! under `/proc`. A signal reaches the process it was meant for or nobody. Nothing of a turn runs on after its end,
-//! save what [`kin`] names as not to be caught.
+//! save what the source of `kin` names as not to be caught: a process in a session of its own whose start environment
+//! is hidden and whose parent is gone, and what an outside service starts on request.
 //!
 //! Not here: which command to run, when to run it again (core's restart machine), and opening the files that
 //! output goes to (the store).
@@ -39,6 +40,12 @@ pub use launch::{Ask, Input, Ladder, Launch};
 pub use mark::{Mark, MarkError};
 pub use reclaim::{Reclaimed, Swept, reclaim, sweep};
 pub use spawn_error::SpawnError;
+
+/// The number of this process.
+#[must_use]
+pub fn own_pid() -> u32 {
+    std::process::id()
+}
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! The law of this workspace, as a test: which crate may know which, where files, processes, clocks and the terminal
 //! live (`homes`), how long and how named files are, and what `pages` may say.
 //!
-//! It reads manifests through `cargo metadata` and sources as text (`source`). Test items, test files, benches and
+//! It reads manifests through `cargo metadata` and sources as text (`source`). Test items, test files, benches, examples and
 //! `crates/sim` (equipment, never published) may open and start what they need.
 //!
 //! A failure names each place and says why the rule is there.
@@ -118,7 +118,7 @@ fn shipped_sources() -> Vec<(String, Source)> {
         name.ends_with("/tests.rs")
             || name
                 .split('/')
-                .any(|part| part == "tests" || part == "benches")
+                .any(|part| part == "tests" || part == "benches" || part == "examples")
     };
     let shipped = |name: &str| {
         name.starts_with("crates/")

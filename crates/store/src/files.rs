@@ -5,8 +5,9 @@
 //! | output and overlay below `workers/<name>/` | [`WorkerFiles`] | refused |
 //! | results in a delivery folder | [`Delivery`] | refused inside |
 //! | a team file, a folder of profiles | [`read_text`], [`texts_in`] | followed: a person named the place |
+//! | manual pages | [`write_file`] | followed: a person named the place |
 //!
-//! Everything made here is private to the user. Opening never waits, also not on a pipe.
+//! Everything made inside a team is private to the user. Opening never waits, also not on a pipe.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -17,7 +18,7 @@ use pitcrew_core::name::Name;
 
 use crate::failure::StoreFailure;
 use crate::layout::{self, Branch};
-use crate::local::folder::Folder;
+use crate::local::folder::{Folder, Stamp};
 use crate::port::Durability;
 
 /// The longest name of a worker's file, in bytes.
@@ -114,7 +115,7 @@ impl WorkerFiles {
         let _held = folder.lock(crate::local::PATIENCE)?;
         let draft = layout::draft(file);
         folder.write_draft(&draft, text, Durability::Relaxed)?;
-        folder.promote(&draft, file)
+        folder.promote(&draft, file, Durability::Relaxed)
     }
 
     /// The last `limit` bytes of a file, or all of it; `None` when there is none.
@@ -127,8 +128,8 @@ impl WorkerFiles {
             Some(folder) => folder.file(file)?,
             None => None,
         };
-        let read = |mut opened: File| {
-            let start = opened.metadata()?.len().saturating_sub(limit);
+        let read = |(mut opened, now): (File, Stamp)| {
+            let start = now.size.saturating_sub(limit);
             opened.seek(SeekFrom::Start(start))?;
             let mut text = Vec::new();
             opened.take(limit).read_to_end(&mut text)?;
@@ -171,7 +172,7 @@ impl Delivery {
     }
 
     fn read(&self, file: &str) -> Result<Option<Vec<u8>>, StoreFailure> {
-        match Folder::open(&self.folder)? {
+        match Folder::follow(&self.folder)? {
             Some(folder) => Ok(folder.read(file)?.map(|(text, _)| text)),
             None => Ok(None),
         }
@@ -220,15 +221,31 @@ pub fn read_text(path: &Path) -> Result<String, StoreFailure> {
     read().map_err(|refused| StoreFailure::io("read", path, refused))
 }
 
-/// The texts of the files in `folder` whose name ends in `.<extension>`, sorted by name, each with what went wrong
-/// with it alone. A folder that does not exist holds none.
+/// A file that was read because of where it stands, with what went wrong with it alone.
+#[derive(Debug)]
+pub struct FoundText {
+    /// Where it stands.
+    pub path: PathBuf,
+    /// What it says.
+    pub text: Result<String, StoreFailure>,
+}
+
+/// Writes a file into a folder that a person named, made if need be. What stood there is replaced.
+///
+/// # Errors
+/// When the folder or the file cannot be written.
+pub fn write_file(folder: &Path, name: &str, text: &[u8]) -> Result<(), StoreFailure> {
+    std::fs::create_dir_all(folder)
+        .map_err(|refused| StoreFailure::io("create", folder, refused))?;
+    let path = folder.join(name);
+    std::fs::write(&path, text).map_err(|refused| StoreFailure::io("write", &path, refused))
+}
+
+/// The texts of the files in `folder` whose name ends in `.<extension>`, sorted by name. A folder that does not exist holds none.
 ///
 /// # Errors
 /// When the folder cannot be listed.
-pub fn texts_in(
-    folder: &Path,
-    extension: &str,
-) -> Result<Vec<(PathBuf, Result<String, StoreFailure>)>, StoreFailure> {
+pub fn texts_in(folder: &Path, extension: &str) -> Result<Vec<FoundText>, StoreFailure> {
     let failed = |refused| StoreFailure::io("list", folder, refused);
     let entries = match std::fs::read_dir(folder) {
         Err(absent) if absent.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -242,9 +259,9 @@ pub fn texts_in(
         }
     }
     paths.sort();
-    let read = |path: PathBuf| {
-        let text = read_text(&path);
-        (path, text)
+    let read = |path: PathBuf| FoundText {
+        text: read_text(&path),
+        path,
     };
     Ok(paths.into_iter().map(read).collect())
 }

@@ -132,6 +132,20 @@ pub(crate) fn draft(file: &str) -> String {
     format!(".{file}.tmp")
 }
 
+/// Whether `file` is a draft of ours, or one of the reference: `<file>.tmp.<pid>.<milliseconds>`.
+pub(crate) fn is_draft(file: &str) -> bool {
+    let of_the_reference = || {
+        let mut parts = file.rsplit('.');
+        let mut is_number = || {
+            parts.next().is_some_and(|part| {
+                !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit())
+            })
+        };
+        is_number() && is_number() && parts.next() == Some("tmp")
+    };
+    (file.starts_with('.') && file.ends_with(".tmp")) || of_the_reference()
+}
+
 /// The name of the reference's mark beside a task that somebody claims.
 pub(crate) fn claim_mark(id: &TaskId) -> String {
     format!("{id}.lock")

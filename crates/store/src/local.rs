@@ -6,6 +6,7 @@
 //! | [`LocalStore`] | one team as a [`Store`] |
 //! | `document`, `patch`, `text`, `mark` | a document: transaction, unknown keys, layout, the reference's claim mark |
 //! | `log` | an append-only log |
+//! | `checkup` | what is odd about the folders, and what the file system can |
 //! | `watch` | what changes, by events of the system and by looking again |
 //! | `folder`, `lock` | handles that follow no link; bounded waiting |
 //!
@@ -24,6 +25,7 @@ use document::DocumentFile;
 use folder::Folder;
 use log::LogFile;
 
+mod checkup;
 mod document;
 pub(crate) mod folder;
 mod lock;
@@ -34,6 +36,7 @@ mod project;
 mod text;
 mod watch;
 
+pub use checkup::{Ground, Oddity};
 pub(crate) use lock::PATIENCE;
 pub use project::{Creation, Project};
 

@@ -242,6 +242,7 @@ impl Unread {
         if self.open.len() >= cap {
             return false;
         }
+        // Should it be given up again, that is what it is remembered from.
         self.given_up.retain(|given_up| *given_up != key);
         let (attempts, lease) = (0, None);
         let message = OpenMessage {

@@ -1,21 +1,23 @@
 //! Where the body of a message comes from: an argument, a file, or standard input.
 
 use std::io::Read;
+use std::path::{Path, PathBuf};
 
 use pitcrew_core::mailbox::{Draft, Intent};
+use pitcrew_store::StoreFailure;
 
 use crate::context::Context;
 use crate::halt::Halt;
 
 /// The text of a message and what belongs to it.
 #[derive(Debug, clap::Args)]
-pub struct Body {
+pub(crate) struct Body {
     /// The text; `-` reads standard input
     #[arg(value_name = "TEXT", allow_hyphen_values = true)]
     body: Option<String>,
     /// Read the text from a file, byte for byte; `-` is standard input
     #[arg(long, value_name = "FILE", conflicts_with = "body")]
-    body_file: Option<std::path::PathBuf>,
+    body_file: Option<PathBuf>,
     /// The message that this one answers
     #[arg(long, value_name = "ID")]
     reply_to: Option<String>,
@@ -29,13 +31,15 @@ pub struct Body {
 
 impl Body {
     /// The draft, read from where the user said.
-    pub fn draft(self, context: &Context<'_>) -> Result<Draft, Halt> {
+    pub(crate) fn draft(self, context: &Context<'_>) -> Result<Draft, Halt> {
         let body = match (self.body, self.body_file) {
             (Some(text), _) if text != "-" => text,
             (None, Some(file)) if file.as_os_str() != "-" => read_file(context, &file)?,
-            (None, None) if context.environment.stdin_is_terminal => {
+            // Reading standard input unasked would wait for ever where nobody closes it.
+            (None, None) => {
                 return Err(Halt::Usage(
-                    "what to send? give the text, `-`, or --body-file".to_string(),
+                    "what to send? give the text, `-` for standard input, or --body-file"
+                        .to_string(),
                 ));
             }
             _ => read_stdin()?,
@@ -50,35 +54,42 @@ impl Body {
     }
 }
 
-/// The largest text that is read at all, in bytes: a little more than any team's limit, so that the refusal can say
-/// how large the body is instead of running out of memory.
+/// The most that is read from standard input, in bytes: more than any team's limit, so that the refusal can say how
+/// large a body is, and less than what fills a machine.
 const READ_CAP: u64 = 64 * 1024 * 1024;
 
-fn read_file(context: &Context<'_>, file: &std::path::Path) -> Result<String, Halt> {
-    let bytes = pitcrew_store::local::read_input(&context.environment.cwd.join(file), READ_CAP)?;
-    text(bytes, &file.display().to_string())
+/// The text of a file that the user named.
+pub(crate) fn read_file(context: &Context<'_>, file: &Path) -> Result<String, Halt> {
+    let path = context.environment.cwd.join(file);
+    pitcrew_store::files::read_text(&path).map_err(|failure| {
+        let why = match &failure {
+            StoreFailure::Io { source, .. } => source.to_string(),
+            other => other.to_string(),
+        };
+        Halt::Input {
+            what: file.display().to_string(),
+            why,
+        }
+    })
 }
 
 /// Standard input to its end.
-pub fn read_stdin() -> Result<String, Halt> {
+pub(crate) fn read_stdin() -> Result<String, Halt> {
+    let input = |why: String| Halt::Input {
+        what: "standard input".to_string(),
+        why,
+    };
     let mut bytes = Vec::new();
     let read = std::io::stdin()
         .lock()
-        .take(READ_CAP)
-        .read_to_end(&mut bytes);
-    read.map_err(|error| Halt::Input {
-        what: "standard input".to_string(),
-        why: error.to_string(),
-    })?;
-    text(bytes, "standard input")
-}
-
-fn text(bytes: Vec<u8>, what: &str) -> Result<String, Halt> {
-    String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        Halt::Input {
-            what: what.to_string(),
-            why: format!("not UTF-8 at byte {at}"),
-        }
+        .take(READ_CAP + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|refused| input(refused.to_string()))?;
+    if read as u64 > READ_CAP {
+        return Err(input(format!("more than {READ_CAP} bytes")));
+    }
+    String::from_utf8(bytes).map_err(|refused| {
+        let at = refused.utf8_error().valid_up_to();
+        input(format!("not UTF-8 at byte {at}"))
     })
 }

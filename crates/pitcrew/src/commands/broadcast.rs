@@ -12,7 +12,7 @@ use crate::hints;
 use crate::ui::Layout;
 
 /// The row of this command.
-pub const ENTRY: Entry = Entry::new::<Broadcast>(
+pub(crate) const ENTRY: Entry = Entry::new::<Broadcast>(
     "broadcast",
     "Send a message to every other member and the leader",
 );
@@ -22,14 +22,14 @@ pub const ENTRY: Entry = Entry::new::<Broadcast>(
 /// Each recipient gets a message of its own. Where one mailbox cannot be written, the others still get theirs, and
 /// the answer says which.
 #[derive(Debug, clap::Args)]
-pub struct Broadcast {
+pub(crate) struct Broadcast {
     #[command(flatten)]
     body: Body,
 }
 
 impl Run for Broadcast {
     fn run(self, context: &mut Context<'_>) -> Result<Exit, Halt> {
-        let team = context.open_team(None, None)?;
+        let team = context.open_team()?;
         let who = context.credentials(&team.name);
         let draft = self.body.draft(context)?;
         let outcome = team.desk().broadcast(&who, &draft)?;
@@ -55,7 +55,7 @@ fn reached(outcome: &Outcome) -> impl Iterator<Item = (&Name, &Sent)> {
 }
 
 /// Done when it reached anybody, or when there was nobody to reach.
-pub fn exit(outcome: &Outcome) -> Exit {
+pub(crate) fn exit(outcome: &Outcome) -> Exit {
     if outcome.outcomes.is_empty() || reached(outcome).next().is_some() {
         Exit::Done
     } else {
@@ -64,7 +64,7 @@ pub fn exit(outcome: &Outcome) -> Exit {
 }
 
 /// The answer in the reference's form.
-pub fn answer(outcome: &Outcome) -> Value {
+pub(crate) fn answer(outcome: &Outcome) -> Value {
     let recipients: Vec<&str> = reached(outcome).map(|(to, _)| to.as_str()).collect();
     let ids: Vec<&str> = reached(outcome).map(|(_, sent)| sent.id.as_str()).collect();
     let mut answer =
@@ -87,7 +87,7 @@ pub fn answer(outcome: &Outcome) -> Value {
 
 fn code(not_done: &NotDone) -> String {
     match not_done {
-        NotDone::Refused(refusal) => hints::reference_text(&Halt::Refused(refusal.clone())),
+        NotDone::Refused(refusal) => hints::row(&Halt::Refused(refusal.clone())).reference,
         NotDone::Failed(failure) => failure.to_string(),
     }
 }

@@ -1,40 +1,49 @@
 //! `inbox`: what is in a mailbox, reading from it, and acknowledging.
 
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 use pitcrew_core::Name;
-use pitcrew_runtime::desk::{Desk, Entry as Mail, MailReport, NotDone, Which};
-use serde_json::{Value, json};
+use pitcrew_runtime::desk::{Desk, Which};
+use serde_json::json;
 
 use crate::cli::{Entry, Run};
 use crate::context::Context;
 use crate::halt::{Exit, Halt};
-use crate::ui::{FAINT, HEADING, Layout, Ui};
+use crate::span;
+use crate::ui::Layout;
+
+mod follow;
+mod listing;
+
+pub(crate) use listing::{MessageStream, list_limited};
 
 /// The row of this command.
-pub const ENTRY: Entry =
+pub(crate) const ENTRY: Entry =
     Entry::new::<Inbox>("inbox", "List, read and acknowledge the mail of a member");
 
 /// How long a message that was taken with --next is safe from other readers, unless --hold says otherwise.
-const HOLD_SECONDS: u32 = 300;
+const HOLD: Duration = Duration::from_secs(300);
 
 /// List, read and acknowledge the mail of a member
 ///
 /// Without options the unread messages are listed, oldest first, and nothing changes. `--next` takes the oldest one:
 /// no other reader gets it while you hold it. Say `--ack ID` when you have used a message. A message that is taken
 /// too often without being acknowledged goes to the dead letters, and its sender is told.
+///
+/// In text, control characters are shown as signs; `--json` gives every body byte for byte.
 #[derive(Debug, clap::Args)]
-#[command(group(clap::ArgGroup::new("mode").args(["next", "ack", "give_back", "redeliver", "all", "dead"])))]
-pub struct Inbox {
+#[command(group(clap::ArgGroup::new("mode").args(["next", "ack", "give_back", "redeliver", "all", "dead", "follow"])))]
+pub(crate) struct Inbox {
     /// Take the oldest message that no other reader holds
     #[arg(long)]
     next: bool,
     /// With --next: acknowledge it as soon as it is written out
     #[arg(long, requires = "next")]
     and_ack: bool,
-    /// With --next: hold it for so many seconds
-    #[arg(long, value_name = "SECONDS", requires = "next")]
-    hold: Option<u32>,
+    /// With --next: hold it for so long: 90s, 10m, 1h
+    #[arg(long, value_name = "SPAN", requires = "next", value_parser = span::parse)]
+    hold: Option<Duration>,
     /// Acknowledge messages: you have used them. `all` is everything unread
     #[arg(long, value_name = "ID", num_args = 1..)]
     ack: Vec<String>,
@@ -50,6 +59,9 @@ pub struct Inbox {
     /// List the dead letters
     #[arg(long)]
     dead: bool,
+    /// List what is unread and then each message as it comes, until Ctrl-C; nothing is acknowledged
+    #[arg(long, conflicts_with = "limit")]
+    follow: bool,
     /// List at most so many
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
@@ -57,7 +69,7 @@ pub struct Inbox {
 
 impl Run for Inbox {
     fn run(self, context: &mut Context<'_>) -> Result<Exit, Halt> {
-        let team = context.open_team(None, None)?;
+        let team = context.open_team()?;
         let desk = team.desk();
         let who = context.credentials(&team.name);
         let owner = desk.speaker(&desk.roster()?, &who)?.name;
@@ -68,19 +80,22 @@ impl Run for Inbox {
             return acknowledge(context, &desk, &owner, &self.ack);
         }
         if let Some(id) = &self.give_back {
-            desk.give_back(&owner, id)?;
+            desk.give_back(&owner, id, None)?;
             return done(context, "given back");
         }
         if let Some(id) = &self.redeliver {
             desk.redeliver(&owner, id)?;
             return done(context, "put back");
         }
+        if self.follow {
+            return follow::follow(context, &team, &owner);
+        }
         let which = match (self.all, self.dead) {
             (true, _) => Which::All,
             (false, true) => Which::Dead,
             (false, false) => Which::Unread,
         };
-        list(context, &desk, &owner, which, self.limit)
+        listing::list(context, &desk, &owner, which, self.limit)
     }
 }
 
@@ -123,8 +138,8 @@ fn acknowledge(
 
 impl Inbox {
     fn take(&self, context: &mut Context<'_>, desk: &Desk<'_>, owner: &Name) -> Result<Exit, Halt> {
-        let hold_ms = i64::from(self.hold.unwrap_or(HOLD_SECONDS)) * 1_000;
-        let reader = format!("{owner}/{}", std::process::id());
+        let hold_ms = span::millis(self.hold.unwrap_or(HOLD));
+        let reader = format!("{owner}/{}", pitcrew_runtime::process::own_pid());
         let Some(taken) = desk.take(owner, &reader, hold_ms)? else {
             if context.ui.json {
                 context
@@ -141,7 +156,7 @@ impl Inbox {
             let answer = json!({ "ok": true, "message": message, "attempt": taken.attempt });
             context.ui.json(&answer, Layout::Pretty);
         } else {
-            heading(context.ui, &taken.message, "");
+            listing::heading(context.ui, &taken.message, "");
             context.ui.text(&taken.message.body);
         }
         context.ui.flush();
@@ -155,163 +170,4 @@ impl Inbox {
         }
         Ok(Exit::Done)
     }
-}
-
-fn heading(ui: &mut Ui, message: &pitcrew_core::mailbox::Message, state: &str) {
-    let verified = if message.verified == Some(true) {
-        ", verified"
-    } else {
-        ""
-    };
-    let head = format!(
-        "{}  from {}{verified}  {}{state}",
-        message.id, message.from, message.timestamp
-    );
-    let shown = pitcrew_core::visible::visible(&head, pitcrew_core::visible::Lines::Fold);
-    let styled = ui.styled(HEADING, &shown);
-    ui.own_line(&styled);
-}
-
-fn list(
-    context: &mut Context<'_>,
-    desk: &Desk<'_>,
-    owner: &Name,
-    which: Which,
-    limit: Option<u64>,
-) -> Result<Exit, Halt> {
-    let limit = limit.unwrap_or(u64::MAX);
-    if context.ui.json {
-        let mut stream = MessageStream::begin(context.ui, Layout::Pretty);
-        let report = list_limited(desk, owner, which, limit, &mut |mail| stream.message(&mail))?;
-        stream.end(&report);
-        return Ok(Exit::Done);
-    }
-    let ui = &mut *context.ui;
-    let report = list_limited(desk, owner, which, limit, &mut |mail| {
-        let state = match (&mail.delivered_at, mail.dead, &mail.lease) {
-            (Some(at), _, _) => format!("  acknowledged {at}"),
-            (None, true, _) => "  dead letter".to_string(),
-            (None, false, Some(lease)) => {
-                format!("  held by {} until {}", lease.reader, lease.until)
-            }
-            (None, false, None) => String::new(),
-        };
-        heading(ui, &mail.message, &state);
-        ui.text(&mail.message.body);
-        ui.is_open()
-    })?;
-    for damage in &report.damage {
-        ui.say(&format!(
-            "damage at byte {} ({} bytes): {}",
-            damage.at, damage.len, damage.why
-        ));
-    }
-    if report.listed == 0 {
-        let what = match which {
-            Which::Unread => "no unread messages",
-            Which::Dead => "no dead letters",
-            Which::All => "no messages",
-        };
-        let text = ui.styled(FAINT, what);
-        ui.say(&text);
-    }
-    Ok(Exit::Done)
-}
-
-/// Lists at most `limit` messages, until `each` says that nobody reads any more.
-pub fn list_limited(
-    desk: &Desk<'_>,
-    owner: &Name,
-    which: Which,
-    limit: u64,
-    each: &mut dyn FnMut(Mail) -> bool,
-) -> Result<MailReport, NotDone> {
-    let mut left = limit;
-    if left == 0 {
-        return Ok(MailReport::default());
-    }
-    desk.list_mail(owner, which, &mut |mail| {
-        left -= 1;
-        let go_on = each(mail) && left > 0;
-        Ok(if go_on {
-            ControlFlow::Continue(())
-        } else {
-            ControlFlow::Break(())
-        })
-    })
-}
-
-/// Writes `{"ok":true,"messages":[…]}` message by message, so that memory does not grow with the mailbox.
-pub struct MessageStream<'a> {
-    ui: &'a mut Ui,
-    layout: Layout,
-    any: bool,
-}
-
-impl<'a> MessageStream<'a> {
-    /// Writes the beginning.
-    pub fn begin(ui: &'a mut Ui, layout: Layout) -> Self {
-        let text: &[u8] = match layout {
-            Layout::Pretty => b"{\n  \"ok\": true,\n  \"messages\": [",
-            Layout::Compact => b"{\"ok\":true,\"messages\":[",
-        };
-        ui.raw(text);
-        Self {
-            ui,
-            layout,
-            any: false,
-        }
-    }
-
-    /// Writes one message; answers whether anybody still reads.
-    pub fn message(&mut self, mail: &Mail) -> bool {
-        if self.any {
-            self.ui.raw(b",");
-        }
-        self.any = true;
-        let value = value_of(mail);
-        match self.layout {
-            Layout::Compact => self.ui.raw(value.to_string().as_bytes()),
-            Layout::Pretty => {
-                let text = serde_json::to_string_pretty(&value).unwrap_or_default();
-                for line in text.lines() {
-                    self.ui.raw(b"\n    ");
-                    self.ui.raw(line.as_bytes());
-                }
-            }
-        }
-        self.ui.is_open()
-    }
-
-    /// Writes the end, with what else reading the mailbox showed.
-    pub fn end(self, report: &MailReport) {
-        let pretty = self.layout == Layout::Pretty;
-        self.ui
-            .raw(if pretty && self.any { b"\n  ]" } else { b"]" });
-        if report.damaged > 0 {
-            let damage = json!({ "count": report.damaged, "places": report.damage });
-            self.ui.raw(if pretty {
-                b",\n  \"damage\": "
-            } else {
-                b",\"damage\":"
-            });
-            self.ui.raw(damage.to_string().as_bytes());
-        }
-        self.ui.raw(if pretty { b"\n}\n" } else { b"}\n" });
-    }
-}
-
-/// The message as it stands in the log, its type in front, with its acknowledgement.
-fn value_of(mail: &Mail) -> Value {
-    let raw: Result<serde_json::Map<String, Value>, _> = pitcrew_core::json::read(&mail.line);
-    let mut object = serde_json::Map::new();
-    object.insert("type".to_string(), "message".into());
-    object.extend(raw.unwrap_or_default());
-    if let Some(at) = &mail.delivered_at {
-        object.insert("deliveredAt".to_string(), at.as_str().into());
-    }
-    if mail.dead {
-        object.insert("deadLettered".to_string(), true.into());
-    }
-    Value::Object(object)
 }

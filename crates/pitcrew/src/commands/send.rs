@@ -9,14 +9,15 @@ use crate::halt::{Exit, Halt};
 use crate::ui::Layout;
 
 /// The row of this command.
-pub const ENTRY: Entry = Entry::new::<Send>("send", "Send a message to a member or the leader");
+pub(crate) const ENTRY: Entry =
+    Entry::new::<Send>("send", "Send a message to a member or the leader");
 
 /// Send a message to a member or the leader
 ///
 /// The message is durable in the recipient's mailbox before its id is printed. The recipient finds it with
 /// `pitcrew inbox`. An unknown name is refused, and nothing is created for it.
 #[derive(Debug, clap::Args)]
-pub struct Send {
+pub(crate) struct Send {
     /// The recipient: a member's name, or leader
     #[arg(value_name = "TO")]
     to: String,
@@ -26,7 +27,7 @@ pub struct Send {
 
 impl Run for Send {
     fn run(self, context: &mut Context<'_>) -> Result<Exit, Halt> {
-        let team = context.open_team(None, None)?;
+        let team = context.open_team()?;
         let who = context.credentials(&team.name);
         let draft = self.body.draft(context)?;
         let sent = team.desk().send(&who, &self.to, &draft)?;

@@ -8,7 +8,7 @@ mod finish;
 mod list;
 
 /// The row of this group.
-pub const ENTRY: Entry = Entry::group(
+pub(crate) const ENTRY: Entry = Entry::group(
     "task",
     "List, add, claim and end tasks",
     &[

@@ -9,16 +9,16 @@ use crate::halt::{Exit, Halt};
 use crate::ui::{HEADING, Layout};
 
 /// The row of this command.
-pub const ENTRY: Entry =
+pub(crate) const ENTRY: Entry =
     Entry::new::<Who>("who", "List the members: seat, role, task, unread mail");
 
 /// List the members: seat, role, task, unread mail
 #[derive(Debug, clap::Args)]
-pub struct Who {}
+pub(crate) struct Who {}
 
 impl Run for Who {
     fn run(self, context: &mut Context<'_>) -> Result<Exit, Halt> {
-        let team = context.open_team(None, None)?;
+        let team = context.open_team()?;
         let desk = team.desk();
         let (roster, board) = (desk.roster()?, desk.tasks()?);
         let mut rows = Vec::new();

@@ -19,6 +19,9 @@ use serde::Serialize;
 use super::index::each_line;
 use super::{Credentials, Desk, NotDone};
 
+/// What the keys of notices about dead letters begin with.
+const DEAD_LETTER: &str = "dead-letter:";
+
 /// A message that stands in its recipient's mailbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sent {
@@ -215,6 +218,28 @@ impl Desk<'_> {
         let Some(message) = self.message_at(owner, at)? else {
             return Ok(());
         };
+        // Nobody is told that a notice of this kind was not read: that would go on for ever.
+        if !message
+            .idempotency_key
+            .as_deref()
+            .is_some_and(|key| key.starts_with(DEAD_LETTER))
+        {
+            self.tell_sender(team, owner, &message, attempts)?;
+        }
+        let detail = format!("delivered {attempts} times and never acknowledged");
+        let fact = Receipt::noted(&message.id, Fact::DeadLettered, self.now(), Some(detail));
+        self.store
+            .append(&Log::Mailbox(owner.clone()), &[&line_of(&fact)?])?;
+        Ok(())
+    }
+
+    fn tell_sender(
+        &self,
+        team: &Team,
+        owner: &Name,
+        message: &Message,
+        attempts: u32,
+    ) -> Result<(), NotDone> {
         let notice = Draft {
             body: format!(
                 "Your message {} to {owner} was delivered {attempts} times and never acknowledged. It is on the \
@@ -234,10 +259,6 @@ impl Desk<'_> {
             Ok(_) | Err(NotDone::Refused(_)) => {}
             Err(failure) => return Err(failure),
         }
-        let detail = format!("delivered {attempts} times and never acknowledged");
-        let fact = Receipt::noted(&message.id, Fact::DeadLettered, self.now(), Some(detail));
-        self.store
-            .append(&Log::Mailbox(owner.clone()), &[&line_of(&fact)?])?;
         Ok(())
     }
 
@@ -292,14 +313,22 @@ impl Desk<'_> {
         });
     }
 
-    /// Ends a reader's hold on a message without acknowledging it: the next reader gets it at once.
+    /// Ends a reader's hold on a message without acknowledging it: the next reader gets it at once. With `attempt`,
+    /// the number of the delivery, only the hold of that delivery ends, so that a late reader ends nobody else's.
     ///
     /// # Errors
     /// `message_not_found` when no open message of `owner` has that id.
-    pub fn give_back(&self, owner: &Name, id: &str) -> Result<(), NotDone> {
+    pub fn give_back(&self, owner: &Name, id: &str, attempt: Option<u32>) -> Result<(), NotDone> {
         let key = MessageKey::of(id);
         self.with_index(owner, |index| {
-            if index.unread.give_back(key) {
+            let is_open = match attempt {
+                // A hold that is another's by now is left alone, which is what the late reader wants too.
+                Some(attempt) => {
+                    index.unread.give_back_attempt(key, attempt) || index.unread.holds(key)
+                }
+                None => index.unread.give_back(key),
+            };
+            if is_open {
                 return Ok(());
             }
             Err(Refusal::MessageNotFound {

@@ -381,9 +381,5 @@ impl Desk<'_> {
 }
 
 fn delivery_time(line: &[u8]) -> Option<String> {
-    use pitcrew_core::mailbox::Receipt;
-    match read_record(line) {
-        Ok(Line::Receipt(Receipt::Delivered { delivered_at, .. })) => Some(delivered_at),
-        _ => None,
-    }
+    read_record(line).ok()?.delivered_at().map(str::to_string)
 }

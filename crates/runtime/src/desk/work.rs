@@ -170,34 +170,15 @@ impl Desk<'_> {
         worker: Option<&Name>,
         change: Change<'_>,
     ) -> Result<Task, NotDone> {
-        let unknown = || Refusal::InvalidStatus {
-            from: change.from.to_string(),
-            to: change.to.to_string(),
-        };
-        let from = Status::parse(change.from).ok_or_else(unknown)?;
-        let to = Status::parse(change.to).ok_or_else(unknown)?;
-        let result = change.result.map(str::to_string);
         let now = self.now();
-        let task = self.change(id, |task| match (from, to) {
-            (Status::InProgress, Status::InProgress) => {
-                task.progress(change.token, result.clone(), now)
-            }
-            (Status::InProgress, Status::Completed | Status::Failed) => {
-                task.finish(change.token, to, result.clone(), now)
-            }
-            (Status::InProgress, Status::Pending) => task.release(change.token),
-            (Status::Failed, Status::Pending) => task.retry(Some(change.token)),
-            _ if task.status == Status::Completed => Err(Refusal::AlreadyTerminal {
-                id: task.id.clone(),
-                status: task.status,
-                expected: Status::InProgress,
-            }),
-            _ => Err(unknown()),
+        let task = self.change(id, |task| {
+            let result = change.result.map(str::to_string);
+            task.transition(change.from, change.to, change.token, result, now)
         })?;
         if let Some(worker) = worker {
             self.report(worker, &task, change.result)?;
         }
-        if to == Status::Failed {
+        if task.status == Status::Failed {
             self.announce_blocked(&task)?;
         }
         Ok(task)

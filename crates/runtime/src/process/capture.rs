@@ -85,10 +85,14 @@ impl Default for Cap {
     }
 }
 
+/// Hears the bytes of a stream as they come.
+type Listener = Box<dyn FnMut(&[u8]) + Send>;
+
 /// What to do with one stream of output.
 #[derive(Default)]
 pub struct Capture {
     sink: Option<Box<dyn Sink>>,
+    listener: Option<Listener>,
     cap: Cap,
 }
 
@@ -98,6 +102,7 @@ impl Capture {
     pub fn tail_only(tail: usize) -> Self {
         Self {
             sink: None,
+            listener: None,
             cap: Cap { head: 0, tail },
         }
     }
@@ -107,8 +112,17 @@ impl Capture {
     pub fn to(sink: impl Sink + 'static, cap: Cap) -> Self {
         Self {
             sink: Some(Box::new(sink)),
+            listener: None,
             cap,
         }
+    }
+
+    /// Lets a function hear every byte as it is read, in order and once, before it is kept. It runs on the runtime's
+    /// thread: it looks and returns.
+    #[must_use]
+    pub fn heard_by(mut self, listener: impl FnMut(&[u8]) + Send + 'static) -> Self {
+        self.listener = Some(Box::new(listener));
+        self
     }
 }
 
@@ -137,6 +151,7 @@ pub struct Kept {
 /// One stream while it runs.
 pub(super) struct Recorder {
     sink: Option<Box<dyn Sink>>,
+    listener: Option<Listener>,
     cap: Cap,
     tail: VecDeque<u8>,
     /// Length of what is in the sink.
@@ -150,6 +165,7 @@ impl Recorder {
     pub(super) fn new(capture: Capture) -> Self {
         Self {
             sink: capture.sink,
+            listener: capture.listener,
             cap: capture.cap,
             tail: VecDeque::new(),
             length: 0,
@@ -170,6 +186,9 @@ impl Recorder {
 
     /// Takes what the process printed.
     pub(super) fn take(&mut self, bytes: &[u8]) {
+        if let Some(listener) = &mut self.listener {
+            listener(bytes);
+        }
         self.kept.printed += bytes.len() as u64;
         self.remember(bytes);
         let Some(mut sink) = self.sink.take() else {
@@ -237,116 +256,4 @@ fn notice(left_out: u64) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn buffer() -> Arc<Mutex<Vec<u8>>> {
-        Arc::default()
-    }
-
-    fn content(buffer: &Arc<Mutex<Vec<u8>>>) -> Vec<u8> {
-        buffer.lock().unwrap().clone()
-    }
-
-    fn check(cap: Cap, chunks: &[Vec<u8>]) {
-        let sink = buffer();
-        let mut recorder = Recorder::new(Capture::to(Arc::clone(&sink), cap));
-        let mut printed = Vec::new();
-        for chunk in chunks {
-            recorder.take(chunk);
-            printed.extend_from_slice(chunk);
-            let kept = recorder.kept();
-            assert_eq!(kept.printed, printed.len() as u64);
-            assert_eq!(
-                recorder.tail(usize::MAX),
-                &printed[printed.len().saturating_sub(cap.tail)..]
-            );
-            let content = content(&sink);
-            if kept.left_out == 0 {
-                assert_eq!(content, printed);
-                continue;
-            }
-            let notice = notice(kept.left_out);
-            let head = usize::try_from(cap.head).unwrap();
-            assert!(content.len() <= head + notice.len() + 2 * cap.tail);
-            assert_eq!(&content[..head], &printed[..head]);
-            let rest = content[head..].strip_prefix(notice.as_bytes()).unwrap();
-            assert!(printed.ends_with(rest));
-            assert!(rest.len() >= cap.tail.min(printed.len()));
-            assert_eq!(
-                kept.left_out as usize + head + rest.len(),
-                printed.len(),
-                "the notice counts exactly what is missing"
-            );
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn whatever_is_printed_head_and_tail_are_kept_and_the_gap_is_counted(
-            head in 0_u64..40,
-            tail in 0_usize..40,
-            chunks in proptest::collection::vec(
-                proptest::collection::vec(any::<u8>(), 0..60), 0..30),
-        ) {
-            check(Cap { head, tail }, &chunks);
-        }
-    }
-
-    #[test]
-    fn output_that_fits_is_kept_byte_for_byte() {
-        check(
-            Cap { head: 4, tail: 2 },
-            &[b"ab".to_vec(), b"cdef".to_vec(), b"gh".to_vec()],
-        );
-    }
-
-    struct FullDisk {
-        room: u64,
-    }
-
-    impl Sink for FullDisk {
-        fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-            if offset + bytes.len() as u64 > self.room {
-                return Err(io::ErrorKind::StorageFull.into());
-            }
-            Ok(())
-        }
-
-        fn truncate(&mut self, _length: u64) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
-    #[test]
-    fn a_full_disk_is_reported_and_the_tail_goes_on() {
-        let mut recorder = Recorder::new(Capture::to(FullDisk { room: 8 }, Cap::default()));
-        recorder.take(b"12345678");
-        assert_eq!(recorder.kept().failure, None);
-        recorder.take(b"9");
-        recorder.take(b"0");
-        let kept = recorder.kept();
-        assert!(kept.failure.is_some());
-        assert_eq!(kept.printed, 10);
-        assert_eq!(recorder.tail(3), b"890");
-    }
-
-    #[test]
-    fn a_file_holds_the_same_as_a_buffer() {
-        let file = tempfile::tempfile().unwrap();
-        let cap = Cap { head: 10, tail: 5 };
-        let sink = buffer();
-        let mut in_file = Recorder::new(Capture::to(file.try_clone().unwrap(), cap));
-        let mut in_memory = Recorder::new(Capture::to(Arc::clone(&sink), cap));
-        for number in 0_u32..50 {
-            let line = format!("{number}\n");
-            in_file.take(line.as_bytes());
-            in_memory.take(line.as_bytes());
-        }
-        let length = file.metadata().unwrap().len();
-        let mut content_of_file = vec![0; usize::try_from(length).unwrap()];
-        file.read_exact_at(&mut content_of_file, 0).unwrap();
-        assert_eq!(content_of_file, content(&sink));
-    }
-}
+mod tests;

@@ -115,6 +115,12 @@ impl<'a> Clearing<'a> {
     }
 }
 
+/// So long from now. A span that is meant as "for ever" becomes a very long one.
+pub(super) fn after(span: Duration) -> Instant {
+    const A_YEAR: Duration = Duration::from_secs(365 * 24 * 3_600);
+    Instant::now() + span.min(A_YEAR)
+}
+
 fn key(stat: &Stat) -> (u32, u64) {
     (stat.pid, stat.start_time)
 }

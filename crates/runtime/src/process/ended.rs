@@ -70,12 +70,13 @@ pub enum Status {
     Signaled(i32),
 }
 
-/// Processes that the first process of a group left running.
+/// Processes beside the first one that we had to end, and those that we could not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Leftovers {
     /// So many were killed.
     pub killed: u32,
-    /// So many run on, because the system does not let us end them.
+    /// So many run on, the first process included, because the system does not let us end them: they are another
+    /// user's, or stuck in the kernel.
     pub remaining: u32,
 }
 

@@ -22,14 +22,11 @@ mod streams;
 
 use super::ended::Ended;
 use super::identity::Identity;
-use super::kin::{Kin, to_pid};
 use super::launch::Launch;
 use super::spawn_error::SpawnError;
-use super::table::{Entry, Table};
 use crate::clock::Clock;
 use leader::{Leader, Pin};
 use overseer::{Outcome, Overseer};
-use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use streams::{Recording, Streaming};
 use tokio::sync::watch;
@@ -110,59 +107,35 @@ impl Group {
     ///
     /// # Panics
     /// Outside a tokio runtime with timers and I/O.
-    pub fn spawn(mut launch: Launch, clock: Arc<dyn Clock>) -> Result<Self, SpawnError> {
+    pub fn spawn(launch: Launch, clock: Arc<dyn Clock>) -> Result<Self, SpawnError> {
         let cannot_follow = |source| SpawnError::CannotFollow { source };
         // Listened to before the start, so that not even the quickest end is missed.
         let changes = leader::changes_of_children().map_err(cannot_follow)?;
-        let mut child = launch.start()?;
-        let started_at = clock.now();
-        let started = clock.monotonic();
-        let pid = child.id();
-        let (stdin, stdout, stderr) = (
-            child.stdin().take(),
-            child.stdout().take(),
-            child.stderr().take(),
-        );
-        let table = Table::default();
-        let identity = Identity::read(&table, pid);
-        let kin = Kin {
-            leader: match table.entry(pid) {
-                Entry::Found(stat) => Some(stat),
-                Entry::Absent | Entry::Unreadable => None,
-            },
-            table,
-            mark: launch.mark.clone(),
-        };
-        let pid = to_pid(pid)
-            .ok_or_else(|| cannot_follow(io::Error::other("the process id is out of range")))?;
-        let pin = Arc::new(Pin::new(pid));
+        let child = launch.start()?;
+        let (started_at, started) = (clock.now(), clock.monotonic());
         // From here on, leaving early drops the leader, and that kills it.
-        let leader = Leader::new(child, pid, changes, Arc::clone(&pin), kin.clone());
-        let identity = identity
-            .ok_or_else(|| cannot_follow(io::Error::other("the process cannot be seen")))?;
-        let recording = Arc::new(Recording::new(
-            std::mem::take(&mut launch.stdout),
-            std::mem::take(&mut launch.stderr),
-        ));
+        let mut leader =
+            Leader::adopt(child, changes, launch.mark.clone()).map_err(cannot_follow)?;
+        let recording = Arc::new(Recording::new(launch.stdout, launch.stderr));
         let streaming = Streaming::start(
-            (stdin, stdout, stderr),
-            std::mem::take(&mut launch.input),
+            leader.pipes(),
+            launch.input,
             Arc::clone(&recording),
             Arc::clone(&clock),
         )
         .map_err(cannot_follow)?;
         let shared = Arc::new(Shared {
-            identity,
+            identity: leader.identity().clone(),
             started_at,
             stage: Mutex::new(Stage::Running),
             recording,
-            pin,
+            pin: Arc::clone(leader.pin()),
         });
         let (pressure, orders) = watch::channel(Pressure::None);
         let (publish, ended) = watch::channel(None);
         let overseer = Overseer {
+            kin: leader.kin().clone(),
             leader,
-            kin,
             asked: Vec::new(),
             streaming,
             orders,
@@ -189,6 +162,7 @@ impl Group {
     }
 }
 
+/// Whatever a [`Control`] can do, its owner can.
 impl std::ops::Deref for Group {
     type Target = Control;
 

@@ -113,7 +113,7 @@ impl Identity {
         }
     }
 
-    fn bare(pid: u32) -> Self {
+    pub(super) fn bare(pid: u32) -> Self {
         Self {
             pid,
             start_time: None,

@@ -11,7 +11,7 @@
 //! What always holds: a process is signalled only when its start time says that it is the very one, and a turn that
 //! this program itself runs in is never touched.
 
-use super::clearing::{Clearing, Pace};
+use super::clearing::{Clearing, Pace, after};
 use super::ended::{By, Leftovers};
 use super::identity::{Blindness, Identity, Presence};
 use super::kin::Kin;
@@ -61,15 +61,15 @@ pub async fn reclaim(identity: &Identity, mark: &Mark, ladder: &Ladder) -> Recla
         Presence::Recycled => return Reclaimed::Recycled,
         Presence::CannotTell(why) => return Reclaimed::CannotTell(why),
     }
-    if is_our_own(&table, mark) {
-        return Reclaimed::OurOwnTurn;
-    }
     let leader = match table.entry(identity.pid) {
         Entry::Found(stat) if Some(stat.start_time) == identity.start_time => stat,
         Entry::Found(_) => return Reclaimed::Recycled,
         Entry::Absent => return Reclaimed::Gone,
         Entry::Unreadable => return Reclaimed::CannotTell(Blindness::NoTable),
     };
+    if is_our_own(&table, mark, Some(&leader)) {
+        return Reclaimed::OurOwnTurn;
+    }
     let kin = Kin {
         table,
         mark: mark.clone(),
@@ -91,7 +91,7 @@ pub async fn sweep(mark: &Mark) -> Swept {
     if !table.works() {
         return Swept::CannotTell(Blindness::NoTable);
     }
-    if is_our_own(&table, mark) {
+    if is_our_own(&table, mark, None) {
         return Swept::OurOwnTurn;
     }
     let kin = Kin {
@@ -102,10 +102,28 @@ pub async fn sweep(mark: &Mark) -> Swept {
     Swept::Cleared(Clearing::of(&kin).finish(|| {}).await)
 }
 
-fn is_our_own(table: &Table, mark: &Mark) -> bool {
-    table
-        .environment(std::process::id())
-        .is_ok_and(|environment| mark.is_in(&environment))
+/// Whether this program would be among those that are ended.
+fn is_our_own(table: &Table, mark: &Mark, leader: Option<&Stat>) -> bool {
+    let own = std::process::id();
+    let carries_the_mark = table
+        .environment(own)
+        .is_ok_and(|environment| mark.is_in(&environment));
+    carries_the_mark || leader.is_some_and(|leader| descends_from(table, own, leader))
+}
+
+fn descends_from(table: &Table, pid: u32, leader: &Stat) -> bool {
+    let mut line = vec![pid];
+    while let Some(Entry::Found(stat)) = line.last().map(|pid| table.entry(*pid)) {
+        if [stat.pid, stat.group, stat.session].contains(&leader.pid) {
+            return true;
+        }
+        // Parents are older than their children, unless the table changed while we read it.
+        if stat.parent == 0 || line.contains(&stat.parent) {
+            return false;
+        }
+        line.push(stat.parent);
+    }
+    false
 }
 
 fn ask(kin: &Kin, asked: &[Stat], how: Ask) {
@@ -121,7 +139,7 @@ fn ask(kin: &Kin, asked: &[Stat], how: Ask) {
 
 /// Waits until all that were asked have ended, or the grace is over.
 async fn grace(kin: &Kin, mut asked: Vec<Stat>, ladder: &Ladder) -> By {
-    let until = Instant::now() + ladder.grace;
+    let until = after(ladder.grace);
     let mut pace = Pace::default();
     loop {
         asked = kin.still_running(&asked);

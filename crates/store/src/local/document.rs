@@ -1,9 +1,10 @@
 //! A document as a file: read, decide and replace under the lock of its folder.
 //!
 //! ```text
-//! lock the folder ─▶ read ─▶ rule ─▶ write the draft, sync ─▶ is it still what was read? ─▶ rename ─▶ unlock ─▶ sync the folder
-//!        ▲                    │ refused, or unchanged: nothing was written         │ no
-//!        └────────────────────┴── a claim of the reference runs: a little later ◀──┘
+//! lock the folder ─▶ read ─▶ rule ─▶ draft, sync ─▶ still as read? ─▶ rename ─▶ unlock ─▶ sync the folder
+//!        ▲                    │                          │ no
+//!        │                    └─ refused, unchanged: end, nothing was written
+//!        └─ again, a little later if the reference claims this task just now ◀───┘
 //! ```
 //!
 //! What always holds: a reader without lock sees the old text or the new one; a crash leaves one of them, and at most
@@ -42,10 +43,15 @@ pub(super) struct DocumentFile<'a> {
     spot: Spot<'a>,
 }
 
-/// A document as it was read; a text that is not its type says why.
-struct Loaded {
+/// The text that a transaction began with.
+struct OnDisk {
     text: Vec<u8>,
     stamp: Stamp,
+}
+
+/// A document as it was read; a text that is not its type says why.
+struct Loaded {
+    on_disk: OnDisk,
     state: Result<State, String>,
 }
 
@@ -116,7 +122,10 @@ impl<'a> DocumentFile<'a> {
             let state = rule.decode(&text);
             match pauses.next().filter(|_| state.is_err()) {
                 Some(ms) => pause(Duration::from_millis(ms)),
-                None => return Ok(Some(Loaded { text, stamp, state })),
+                None => {
+                    let on_disk = OnDisk { text, stamp };
+                    return Ok(Some(Loaded { on_disk, state }));
+                }
             }
         }
     }
@@ -144,9 +153,12 @@ impl<'a> DocumentFile<'a> {
             Some(folder) => self.load(folder, rule)?,
             None => None,
         };
-        let (decided, read) = match self.decide(rule, loaded)? {
-            (Some(decided), read) => (decided, read),
-            (None, _) => return Ok(Round::Done),
+        let (on_disk, state) = match loaded {
+            Some(loaded) => (Some(loaded.on_disk), self.usable(loaded.state)?),
+            None => (None, None),
+        };
+        let Some(decided) = self.decide(rule, state)? else {
+            return Ok(Round::Done);
         };
         let made;
         let folder = match (folder, self.spot.branch) {
@@ -157,7 +169,7 @@ impl<'a> DocumentFile<'a> {
             }
             (None, _) => &guard,
         };
-        let round = self.keep(folder, &decided, read.as_ref(), waited)?;
+        let round = self.keep(folder, &decided, on_disk.as_ref(), waited)?;
         drop(held);
         if matches!(round, Round::Done) && self.place.durability() == Durability::Synced {
             folder.sync()?;
@@ -165,22 +177,21 @@ impl<'a> DocumentFile<'a> {
         Ok(round)
     }
 
-    /// Runs the rule. `None` when nothing is to be kept; the text and its stamp come back for writing.
+    /// The state that the rule gets. A text that cannot be read is none where it may be lost.
+    fn usable(&self, state: Result<State, String>) -> Result<Option<State>, StoreFailure> {
+        match (state, self.place.durability()) {
+            (Ok(state), _) => Ok(Some(state)),
+            (Err(why), Durability::Synced) => Err(StoreFailure::corrupt(self.place, &why)),
+            (Err(_), Durability::Relaxed) => Ok(None),
+        }
+    }
+
+    /// Runs the rule. `None` when nothing is to be kept.
     fn decide(
         &self,
         rule: &mut dyn ErasedRule,
-        loaded: Option<Loaded>,
-    ) -> Result<(Option<Decided>, Option<(Vec<u8>, Stamp)>), StoreFailure> {
-        let (mut state, read) = match loaded {
-            None => (None, None),
-            Some(Loaded { text, stamp, state }) => match state {
-                Ok(state) => (Some(state), Some((text, stamp))),
-                Err(why) if self.place.durability() == Durability::Synced => {
-                    return Err(StoreFailure::corrupt(self.place, &why));
-                }
-                Err(_) => (None, Some((text, stamp))),
-            },
-        };
+        mut state: Option<State>,
+    ) -> Result<Option<Decided>, StoreFailure> {
         let encode = |rule: &dyn ErasedRule, state: &Option<State>| {
             let encoded = state.as_ref().map(|state| rule.encode(&**state));
             encoded
@@ -189,18 +200,17 @@ impl<'a> DocumentFile<'a> {
         };
         let before = encode(rule, &state)?;
         if rule.run(&mut state) == Verdict::Leave {
-            return Ok((None, None));
+            return Ok(None);
         }
         let after = encode(rule, &state)?;
-        let decided = (before != after).then_some(Decided { before, after });
-        Ok((decided, read))
+        Ok((before != after).then_some(Decided { before, after }))
     }
 
     fn keep(
         &self,
         folder: &Folder,
         decided: &Decided,
-        read: Option<&(Vec<u8>, Stamp)>,
+        on_disk: Option<&OnDisk>,
         waited: Duration,
     ) -> Result<Round, StoreFailure> {
         let (before, after) = (decided.before.as_deref(), decided.after.as_deref());
@@ -215,14 +225,14 @@ impl<'a> DocumentFile<'a> {
         }
         let kept = match after {
             Some(after) => {
-                let text = self.text(read.map(|(text, _)| text.as_slice()), before, after);
-                text.and_then(|text| self.replace(folder, &text, read.map(|(_, stamp)| *stamp)))
+                let text = self.text(on_disk, before, after);
+                text.and_then(|text| self.replace(folder, &text, on_disk))
             }
             None => folder.remove(&self.spot.file).map(|_| Round::Done),
         };
         if let Some(mark) = &mark {
             match kept {
-                Ok(Round::Done) => mark.settle()?,
+                Ok(Round::Done) => mark.settle(),
                 _ => mark.undo(),
             }
         }
@@ -232,14 +242,15 @@ impl<'a> DocumentFile<'a> {
     /// The text to be written.
     fn text(
         &self,
-        disk: Option<&[u8]>,
+        on_disk: Option<&OnDisk>,
         before: Option<&[u8]>,
         after: &[u8],
     ) -> Result<Vec<u8>, StoreFailure> {
         let form = self.spot.form;
-        match (disk, before) {
-            (Some(disk), Some(before)) if !self.place.is_derived() => {
-                let patched = patch(pitcrew_core::json::trim(disk), before, after);
+        match (on_disk, before) {
+            (Some(on_disk), Some(before)) if !self.place.is_derived() => {
+                let text = pitcrew_core::json::trim(&on_disk.text);
+                let patched = patch(text, before, after);
                 let patched = patched.ok_or_else(|| {
                     StoreFailure::corrupt(self.place, "its text has another outline than its state")
                 })?;
@@ -249,18 +260,18 @@ impl<'a> DocumentFile<'a> {
         }
     }
 
-    /// Puts `text` in the document's place, if what stands there is still what was read.
+    /// Puts `text` in the document's place, if what stands there is still what the transaction began with.
     fn replace(
         &self,
         folder: &Folder,
         text: &[u8],
-        read: Option<Stamp>,
+        on_disk: Option<&OnDisk>,
     ) -> Result<Round, StoreFailure> {
         let file = &self.spot.file;
         let draft = layout::draft(file);
         folder.write_draft(&draft, text, self.place.durability())?;
         match folder.stamp(file) {
-            Ok(now) if now == read => {}
+            Ok(now) if now == on_disk.map(|on_disk| on_disk.stamp) => {}
             Ok(_) => {
                 folder.remove(&draft)?;
                 return Ok(Round::Again(Duration::ZERO));
@@ -270,7 +281,7 @@ impl<'a> DocumentFile<'a> {
                 return Err(refused);
             }
         }
-        folder.promote(&draft, file)?;
+        folder.promote(&draft, file, self.place.durability())?;
         Ok(Round::Done)
     }
 }

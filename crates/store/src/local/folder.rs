@@ -91,7 +91,16 @@ fn failed(what: &'static str, path: &Path, refused: Errno) -> StoreFailure {
 impl Folder {
     /// The folder at `path`, whose last component is no link. `None` when there is none.
     pub(crate) fn open(path: &Path) -> Result<Option<Self>, StoreFailure> {
-        let handle = absent_is_none(open_quietly(CWD, path, AS_FOLDER))
+        Self::open_as(path, AS_FOLDER)
+    }
+
+    /// The folder at `path`, which a person named: a link to it will do.
+    pub(crate) fn follow(path: &Path) -> Result<Option<Self>, StoreFailure> {
+        Self::open_as(path, AS_FOLDER.difference(OFlags::NOFOLLOW))
+    }
+
+    fn open_as(path: &Path, flags: OFlags) -> Result<Option<Self>, StoreFailure> {
+        let handle = absent_is_none(open_quietly(CWD, path, flags))
             .map_err(|refused| failed("open", path, refused))?;
         Ok(handle.map(|handle| Self {
             handle,
@@ -164,10 +173,11 @@ impl Folder {
         Err(self.refuse("create", name)(Errno::NOENT))
     }
 
-    fn checked(&self, name: &str, file: File) -> Result<File, StoreFailure> {
+    /// The file, if it is a plain one, and how it stands.
+    fn checked(&self, name: &str, file: File) -> Result<(File, Stamp), StoreFailure> {
         let stat = rustix::fs::fstat(&file).map_err(self.refuse("look at", name))?;
         if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile {
-            return Ok(file);
+            return Ok((file, stamp(&stat)));
         }
         Err(StoreFailure::Escapes {
             path: self.child(name),
@@ -175,7 +185,7 @@ impl Folder {
     }
 
     /// Opens a file for reading.
-    pub(crate) fn file(&self, name: &str) -> Result<Option<File>, StoreFailure> {
+    pub(crate) fn file(&self, name: &str) -> Result<Option<(File, Stamp)>, StoreFailure> {
         absent_is_none(open_quietly(
             &self.handle,
             name.as_ref(),
@@ -191,7 +201,7 @@ impl Folder {
         let flags = SAFE | OFlags::RDWR | OFlags::APPEND | OFlags::CREATE;
         let file = rustix::fs::openat(&self.handle, name, flags, FILE)
             .map_err(self.refuse("append to", name))?;
-        self.checked(name, File::from(file))
+        self.checked(name, File::from(file)).map(|(file, _)| file)
     }
 
     /// Makes a file for writing; `None` when something stands there.
@@ -206,11 +216,9 @@ impl Folder {
 
     /// The whole text of a file, and what tells this state of it from a later one.
     pub(crate) fn read(&self, name: &str) -> Result<Option<(Vec<u8>, Stamp)>, StoreFailure> {
-        let Some(mut file) = self.file(name)? else {
+        let Some((mut file, stamp)) = self.file(name)? else {
             return Ok(None);
         };
-        let stat = rustix::fs::fstat(&file).map_err(self.refuse("look at", name))?;
-        let stamp = stamp(&stat);
         if stamp.size > LARGEST {
             return Err(self.refuse("read", name)(Errno::FBIG));
         }
@@ -271,9 +279,41 @@ impl Folder {
     }
 
     /// Puts a draft in the place of `name` in one step: a reader sees the old text or the new one.
-    pub(crate) fn promote(&self, draft: &str, name: &str) -> Result<(), StoreFailure> {
+    ///
+    /// A draft that was not synced is exchanged with what stands there, where the system can. Replacing would do as
+    /// well, but makes some file systems write the draft out on the spot, which costs more than the rest together.
+    pub(crate) fn promote(
+        &self,
+        draft: &str,
+        name: &str,
+        durability: Durability,
+    ) -> Result<(), StoreFailure> {
+        if durability == Durability::Relaxed && self.exchange(draft, name) {
+            // What is left under the draft's name is the old text. Should this fail, the next writer removes it.
+            let _ = self.remove(draft);
+            return Ok(());
+        }
         rustix::fs::renameat(&self.handle, draft, &self.handle, name)
             .map_err(|refused| self.without(draft, "replace", refused.into()))
+    }
+
+    /// Whether `draft` and `name` changed places: not where one is missing or the system has no such step.
+    #[cfg(target_os = "linux")]
+    fn exchange(&self, draft: &str, name: &str) -> bool {
+        use rustix::fs::{RenameFlags, renameat_with};
+        renameat_with(
+            &self.handle,
+            draft,
+            &self.handle,
+            name,
+            RenameFlags::EXCHANGE,
+        )
+        .is_ok()
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn exchange(&self, _: &str, _: &str) -> bool {
+        false
     }
 
     /// Gives what stands at `name`, a folder for instance, another name in this folder.

@@ -141,12 +141,9 @@ impl LogFile<'_> {
 
     /// Reads whole lines, as [`crate::port::Store::read`] says.
     pub(super) fn read(&self, from: Cursor, limit: usize) -> Result<Page, StoreFailure> {
-        let file = self.folder.file(self.name)?;
-        let len = match &file {
-            Some(file) => file.metadata().map_err(self.failed("look at"))?.len(),
-            None => 0,
-        };
-        let Some(file) = file.filter(|_| from <= len) else {
+        let opened = self.folder.file(self.name)?;
+        let len = opened.as_ref().map_or(0, |(_, now)| now.size);
+        let Some((file, _)) = opened.filter(|_| from <= len) else {
             return absent(self.log, from, len);
         };
         let reader = Reader { file: &file, len };

@@ -151,11 +151,11 @@ impl<'a> Mark<'a> {
     }
 
     /// Takes the mark away, if the change ended the claim.
-    pub(super) fn settle(&self) -> Result<(), StoreFailure> {
+    pub(super) fn settle(&self) {
         if self.step == Step::Remove {
-            self.folder.remove(&self.file)?;
+            // The change is made. A mark that stays is an orphan, which the next claim replaces.
+            let _ = self.folder.remove(&self.file);
         }
-        Ok(())
     }
 }
 

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use notify::event::{EventKind, ModifyKind};
+use notify::event::{CreateKind, EventKind, ModifyKind, RemoveKind, RenameMode};
 use notify::{Config, RecommendedWatcher, RecursiveMode, Watcher};
 
 use super::folder::Stamp;
@@ -52,12 +52,25 @@ fn meaning(team: &Path, path: &Path) -> Option<Change> {
 fn is_telling(kind: EventKind) -> bool {
     match kind {
         EventKind::Access(_) | EventKind::Modify(ModifyKind::Metadata(_)) => false,
+        // Both ends of it were told before.
+        EventKind::Modify(ModifyKind::Name(RenameMode::Both)) => false,
         EventKind::Any
         | EventKind::Create(_)
         | EventKind::Modify(_)
         | EventKind::Remove(_)
         | EventKind::Other => true,
     }
+}
+
+/// Whether a folder may have come or gone, which then has to be looked into. Output that is written does not.
+fn moves_folders(kind: EventKind, path: &Path) -> bool {
+    let may_move = !matches!(
+        kind,
+        EventKind::Create(CreateKind::File)
+            | EventKind::Remove(RemoveKind::File)
+            | EventKind::Modify(ModifyKind::Any | ModifyKind::Data(_) | ModifyKind::Other)
+    );
+    may_move && path.extension().is_none()
 }
 
 fn listen(team: &Path, changes: &Arc<Changes>) -> Result<RecommendedWatcher, String> {
@@ -68,8 +81,7 @@ fn listen(team: &Path, changes: &Arc<Changes>) -> Result<RecommendedWatcher, Str
             for path in &event.paths {
                 match meaning(&team, path) {
                     Some(change) => changes.push(change),
-                    // A folder that came or went has to be looked into.
-                    None if path.extension().is_none() => changes.wake(),
+                    None if moves_folders(event.kind, path) => changes.wake(),
                     None => {}
                 }
             }
@@ -95,6 +107,16 @@ impl LocalWatch {
         };
         watch.look_again();
         watch.found.clear();
+        watch
+    }
+
+    /// A watch to which the system says nothing.
+    #[cfg(test)]
+    pub(super) fn blind(team: &Path) -> Self {
+        let mut watch = Self::start(team);
+        watch.events = Err("for a test".into());
+        watch.armed.clear();
+        watch.changes = Arc::default();
         watch
     }
 

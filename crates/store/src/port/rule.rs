@@ -54,7 +54,8 @@ pub trait StoreExt {
     /// once; the answer of the last run counts.
     ///
     /// # Errors
-    /// The outer error is the store's, the inner one the rule's own refusal. `NestedUpdate` inside another rule.
+    /// The outer error is the store's, the inner one the rule's own refusal. `NestedUpdate` inside another rule. After
+    /// a failure to `sync` the change is there, but may not outlast a power failure; after any other it is not.
     fn update<D: Document, A, R>(
         &self,
         id: &D::Id,
@@ -97,7 +98,8 @@ const WRONG_TYPE: &str = "the state has another type than its place";
 
 impl<D: Document, A, R, F: FnMut(&mut Option<D>) -> Result<A, R>> ErasedRule for Typed<D, F, A, R> {
     fn decode(&self, json: &[u8]) -> Result<State, String> {
-        let state: D = pitcrew_core::json::read(json).map_err(|refused| refused.to_string())?;
+        let state: D =
+            pitcrew_core::json::read_object(json).map_err(|refused| refused.to_string())?;
         Ok(Box::new(state))
     }
 

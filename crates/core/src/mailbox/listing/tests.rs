@@ -157,10 +157,12 @@ fn a_window_holds_what_is_promised() {
 
     let mut listing = Listing::default();
     let receipt = |n: usize| Head::Delivered(MessageKey::of(&n.to_string()));
+    assert!((0..WINDOW).all(|n| listing.fill(n as u64, message(n))));
     assert!((0..WINDOW).all(|n| listing.fill(n as u64, receipt(n))));
-    assert!(!listing.fill(WINDOW as u64, receipt(WINDOW)));
+    assert!((0..WINDOW).all(|n| listing.fill(n as u64, receipt(WINDOW + n))));
+    assert!(!listing.fill(0, receipt(2 * WINDOW)));
     assert!(
-        listing.fill(WINDOW as u64, receipt(0)),
+        listing.fill(0, receipt(WINDOW)),
         "one more of the same needs no room"
     );
 }

@@ -223,6 +223,11 @@ fn what_a_later_line_says_of_a_message_that_is_not_open_is_left_for_its_turn() {
     }
 }
 
+fn absorb_at_end(index: &mut Unread, said: Said) {
+    let (at, line) = (index.scanned(), &placed(&[said])[0]);
+    assert!(index.absorb(at, at + line.end, &line.bytes, line.head));
+}
+
 #[test]
 fn doubles_are_known_as_far_back_as_is_promised_and_no_further() {
     let far = |between: usize| {
@@ -230,12 +235,34 @@ fn doubles_are_known_as_far_back_as_is_promised_and_no_further() {
         for n in 0..between {
             index.close(MessageKey::of(&n.to_string()));
         }
-        let (at, head) = (index.scanned(), placed(&[Message('a')])[0].head);
-        index.absorb(at, at + 1, b"", head);
+        absorb_at_end(&mut index, Message('a'));
         open_names(&index)
     };
     assert_eq!(far(MEMORY - 1), "");
     assert_eq!(far(MEMORY), "a");
+}
+
+#[test]
+fn what_is_said_again_pushes_nothing_else_out_of_memory() {
+    let mut index = read(&[Message('a'), Delivered('a'), Message('b'), Delivered('b')]);
+    for _ in 0..MEMORY {
+        index.close(key('b'));
+    }
+    absorb_at_end(&mut index, Message('a'));
+    assert_eq!(open_names(&index), "");
+
+    let mut index = read(&[DeadLettered('a'), PutBack('a', 1)]);
+    for n in 0..MEMORY - 1 {
+        index.give_up(MessageKey::of(&n.to_string()));
+    }
+    absorb_at_end(&mut index, DeadLettered('a'));
+    index.give_up(key('z'));
+    absorb_at_end(&mut index, Message('a'));
+    assert_eq!(
+        open_names(&index),
+        "",
+        "remembered from the last time that it was given up"
+    );
 }
 
 #[test]

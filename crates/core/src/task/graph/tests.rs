@@ -157,17 +157,25 @@ fn two_million_dependencies_are_looked_at_once_each() {
 
 /// Up to 8 tasks with any dependencies, now and then on themselves or on one that does not exist.
 fn graphs() -> impl Strategy<Value = Vec<Task>> {
-    let on = proptest::collection::vec(0..9_usize, 0..3);
-    proptest::collection::vec(on, 0..8).prop_map(|all| {
-        let task = |(n, on): (usize, &Vec<usize>)| Task {
-            blocked_by: on.iter().map(ToString::to_string).collect(),
-            ..Task::new(
-                &TaskId::new(&n.to_string()).unwrap(),
-                "",
-                Timestamp::from_millis(0),
-            )
+    let step = prop_oneof![60 => (1..8_usize).prop_map(Some), 1 => Just(Some(0)), 1 => Just(None)];
+    let steps = proptest::collection::vec(step, 0..4);
+    proptest::collection::vec(steps, 1..8).prop_map(|all| {
+        let task = |n: usize| {
+            let other = |step: &Option<usize>| match step {
+                Some(0) => n,
+                Some(step) => (n + step % all.len().max(2)) % all.len(),
+                None => 99,
+            };
+            Task {
+                blocked_by: all[n].iter().map(|step| other(step).to_string()).collect(),
+                ..Task::new(
+                    &TaskId::new(&n.to_string()).unwrap(),
+                    "",
+                    Timestamp::from_millis(0),
+                )
+            }
         };
-        all.iter().enumerate().map(task).collect()
+        (0..all.len()).map(task).collect()
     })
 }
 

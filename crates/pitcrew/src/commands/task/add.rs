@@ -10,11 +10,11 @@ use crate::halt::{Exit, Halt};
 use crate::ui::Layout;
 
 /// The row of this command.
-pub const ENTRY: Entry = Entry::new::<Add>("add", "Add a task");
+pub(super) const ENTRY: Entry = Entry::new::<Add>("add", "Add a task");
 
 /// Add a task
 #[derive(Debug, clap::Args)]
-pub struct Add {
+pub(super) struct Add {
     /// What is to be done
     #[arg(value_name = "DESCRIPTION")]
     description: String,
@@ -41,7 +41,7 @@ impl Run for Add {
                 .map(|id| TaskId::new(id))
                 .collect::<Result<_, _>>()?,
         };
-        let team = context.open_team(None, None)?;
+        let team = context.open_team()?;
         let desk = team.desk();
         let ids = desk.add_tasks(&[plan])?;
         for id in &ids {

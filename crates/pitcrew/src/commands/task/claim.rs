@@ -1,35 +1,38 @@
 //! `task claim`: take a task.
 
+use std::time::Duration;
+
 use pitcrew_core::TaskId;
 use serde_json::json;
 
 use crate::cli::{Entry, Run};
 use crate::context::Context;
 use crate::halt::{Exit, Halt};
+use crate::span;
 use crate::ui::Layout;
 
 /// The row of this command.
-pub const ENTRY: Entry =
+pub(super) const ENTRY: Entry =
     Entry::new::<Claim>("claim", "Take a task: this one, or the next that is ready");
 
 /// Take a task: this one, or the next that is ready
 ///
 /// Of several who try, one gets it. The answer is the claim token, which every later step of the task needs.
 #[derive(Debug, clap::Args)]
-pub struct Claim {
+pub(super) struct Claim {
     /// The task; else the first that is pending, ready and yours to take
     #[arg(value_name = "ID")]
     id: Option<String>,
-    /// Let others take it over after so many seconds without progress
-    #[arg(long, value_name = "SECONDS")]
-    lease: Option<u32>,
+    /// Let others take it over after so long without progress: 90s, 10m, 1h
+    #[arg(long, value_name = "SPAN", value_parser = span::parse)]
+    lease: Option<Duration>,
 }
 
 impl Run for Claim {
     fn run(self, context: &mut Context<'_>) -> Result<Exit, Halt> {
-        let team = context.open_team(None, None)?;
+        let team = context.open_team()?;
         let who = context.credentials(&team.name);
-        let lease = self.lease.map(|seconds| i64::from(seconds) * 1_000);
+        let lease = self.lease.map(span::millis);
         let task = match self.id.as_deref().map(TaskId::new).transpose()? {
             Some(id) => Some(team.desk().claim(&who, &id, lease)?),
             None => team.desk().claim_next(&who, lease)?,

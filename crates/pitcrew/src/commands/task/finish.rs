@@ -2,7 +2,7 @@
 
 use pitcrew_core::task::{Status, Task};
 use pitcrew_core::{Refusal, TaskId};
-use pitcrew_runtime::desk::{Change, Desk};
+use pitcrew_runtime::desk::Change;
 use serde_json::json;
 
 use crate::cli::{Entry, Run};
@@ -11,16 +11,18 @@ use crate::halt::{Exit, Halt};
 use crate::ui::Layout;
 
 /// The row of `task done`.
-pub const DONE: Entry = Entry::new::<Done>("done", "Complete a task, or note progress on it");
+pub(super) const DONE: Entry =
+    Entry::new::<Done>("done", "Complete a task, or note progress on it");
 /// The row of `task fail`.
-pub const FAIL: Entry = Entry::new::<Fail>("fail", "Give a task up as failed");
+pub(super) const FAIL: Entry = Entry::new::<Fail>("fail", "Give a task up as failed");
 /// The row of `task release`.
-pub const RELEASE: Entry = Entry::new::<Release>(
+pub(super) const RELEASE: Entry = Entry::new::<Release>(
     "release",
     "Give a task back, so that another member can take it",
 );
 /// The row of `task retry`.
-pub const RETRY: Entry = Entry::new::<Retry>("retry", "Put failed tasks back to be tried again");
+pub(super) const RETRY: Entry =
+    Entry::new::<Retry>("retry", "Put failed tasks back to be tried again");
 
 /// Which claim of a task is meant.
 #[derive(Debug, clap::Args)]
@@ -61,7 +63,7 @@ impl Claimed {
         result: Option<&str>,
     ) -> Result<Exit, Halt> {
         let id = TaskId::new(&self.id)?;
-        let team = context.open_team(None, None)?;
+        let team = context.open_team()?;
         let desk = team.desk();
         let token = self.token(context, &team, &id)?;
         let worker = desk.speaker(&desk.roster()?, &context.credentials(&team.name))?;
@@ -89,7 +91,7 @@ fn answer(context: &mut Context<'_>, task: &Task) -> Result<Exit, Halt> {
 
 /// Complete a task, or note progress on it
 #[derive(Debug, clap::Args)]
-pub struct Done {
+pub(super) struct Done {
     #[command(flatten)]
     claimed: Claimed,
     /// What came of it
@@ -115,7 +117,7 @@ impl Run for Done {
 ///
 /// Tasks that wait for it become blocked, and the leader is told.
 #[derive(Debug, clap::Args)]
-pub struct Fail {
+pub(super) struct Fail {
     #[command(flatten)]
     claimed: Claimed,
     /// Why it failed
@@ -134,7 +136,7 @@ impl Run for Fail {
 ///
 /// The leader may take a task back from its owner with --force; what the owner still does to it is then refused.
 #[derive(Debug, clap::Args)]
-pub struct Release {
+pub(super) struct Release {
     #[command(flatten)]
     claimed: Claimed,
     /// As the leader: take it back from whoever has it
@@ -148,9 +150,9 @@ impl Run for Release {
             return self.claimed.step(context, Status::Pending, None);
         }
         let id = TaskId::new(&self.claimed.id)?;
-        let team = context.open_team(None, None)?;
+        let team = context.open_team()?;
         let desk = team.desk();
-        leader_only(context, &team, &desk, "take back a task of another")?;
+        context.leader_only(&team, "take back a task of another")?;
         let token = desk.task(&id)?.claim_token;
         let task = desk.take_back(&id, token.as_deref())?;
         answer(context, &task)
@@ -159,7 +161,7 @@ impl Run for Release {
 
 /// Put failed tasks back to be tried again
 #[derive(Debug, clap::Args)]
-pub struct Retry {
+pub(super) struct Retry {
     /// The tasks
     #[arg(value_name = "ID", required = true)]
     ids: Vec<String>,
@@ -167,28 +169,12 @@ pub struct Retry {
 
 impl Run for Retry {
     fn run(self, context: &mut Context<'_>) -> Result<Exit, Halt> {
-        let team = context.open_team(None, None)?;
+        let team = context.open_team()?;
+        team.desk().roster()?;
         for id in &self.ids {
             let task = team.desk().retry(&TaskId::new(id)?)?;
             answer(context, &task)?;
         }
         Ok(Exit::Done)
     }
-}
-
-fn leader_only(
-    context: &Context<'_>,
-    team: &OpenTeam,
-    desk: &Desk<'_>,
-    action: &str,
-) -> Result<(), Halt> {
-    let speaker = desk.speaker(&desk.roster()?, &context.credentials(&team.name))?;
-    if speaker.name.is_leader() {
-        return Ok(());
-    }
-    Err(Refusal::RoleDenied {
-        role: speaker.name.to_string(),
-        action: action.to_string(),
-    }
-    .into())
 }

@@ -9,11 +9,11 @@ use crate::halt::{Exit, Halt};
 use crate::ui::{HEADING, Layout};
 
 /// The row of this command.
-pub const ENTRY: Entry = Entry::new::<List>("list", "List the tasks");
+pub(super) const ENTRY: Entry = Entry::new::<List>("list", "List the tasks");
 
 /// List the tasks
 #[derive(Debug, clap::Args)]
-pub struct List {
+pub(super) struct List {
     /// Only tasks that can be claimed now
     #[arg(long)]
     ready: bool,
@@ -32,7 +32,8 @@ impl Run for List {
             })?),
             None => None,
         };
-        let team = context.open_team(None, None)?;
+        let team = context.open_team()?;
+        team.desk().roster()?;
         let board = team.desk().tasks()?;
         let is_ready = |task: &Task| {
             task.status == Status::Pending && board.readiness(task) == Readiness::Ready

@@ -4,20 +4,20 @@
 //! not done answers `{ok:false, …}` with exit status 1, whatever the reason: callers look at the object.
 
 use pitcrew_core::Refusal;
+use pitcrew_core::name::LEADER;
 use serde_json::{Map, Value, json};
 
-use super::super::body::read_stdin;
 use crate::cli::{Entry, Run, failed_answer};
-use crate::context::Context;
+use crate::commands::body::read_stdin;
+use crate::context::{Context, OpenTeam};
 use crate::halt::{Exit, Halt};
-use crate::hints;
-use crate::ui::Layout;
+use crate::ui::{Layout, Ui};
 
 mod mail;
 mod tasks;
 
 /// The row of this command.
-pub const ENTRY: Entry = Entry::new::<Api>(
+pub(crate) const ENTRY: Entry = Entry::new::<Api>(
     "api",
     "Send one request as JSON: claim-task, send-message, …",
 );
@@ -34,8 +34,8 @@ struct Request {
 enum Answer {
     /// An object, and whether it counts as done.
     Object(Value, Exit),
-    /// It was written already.
-    Written,
+    /// It was written already, and ended so.
+    Written(Exit),
 }
 
 const REQUESTS: &[Request] = &[
@@ -122,7 +122,7 @@ const REQUESTS: &[Request] = &[
 ///   mailbox-list             team_name worker [undelivered_only] [cwd]
 ///   mailbox-mark-delivered   team_name worker message_id [cwd]
 ///   mailbox-next             team_name worker [hold_ms] [cwd]
-///   mailbox-give-back        team_name worker message_id [cwd]
+///   mailbox-give-back        team_name worker message_id [attempt] [cwd]
 ///   mailbox-redeliver        team_name worker message_id [cwd]
 ///   add-task                 team_name description [task_id] [assignee] [blocked_by] [cwd]
 ///   list-tasks               team_name [cwd]
@@ -131,7 +131,7 @@ const REQUESTS: &[Request] = &[
 ///   retry-task               team_name task_id [claim_token] [cwd]
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
-pub struct Api {
+pub(crate) struct Api {
     /// The request
     #[arg(value_name = "REQUEST")]
     request: Option<String>,
@@ -154,50 +154,47 @@ impl Run for Api {
         } else {
             Layout::Compact
         };
-        let Some(name) = self.request else {
-            return misunderstood(
-                context,
-                "team api <request> --input '<json>' required".to_string(),
-            );
+        let input = match self.input.flatten() {
+            Some(text) if text == "-" => match read_stdin() {
+                Ok(text) => Some(text),
+                Err(halt) => return Ok(misunderstood(context.ui, &halt.message())),
+            },
+            input => input,
+        };
+        let (Some(name), Some(text)) = (self.request, input.filter(|text| !text.is_empty())) else {
+            let words = "team api <sub> --input '<json>' required";
+            return Ok(misunderstood(context.ui, words));
         };
         let Some(request) = REQUESTS.iter().find(|request| request.name == name) else {
-            return misunderstood(context, format!("Unknown team api command: {name}"));
+            let words = format!("Unknown team api command: {name}");
+            return Ok(misunderstood(context.ui, &words));
         };
-        let text = match self.input.flatten() {
-            Some(text) if text == "-" => read_stdin()?,
-            Some(text) if !text.is_empty() => text,
-            _ => {
-                return misunderstood(
-                    context,
-                    format!("team api {name} --input '<json>' required"),
-                );
+        let (fields, is_object) = match parse(&text) {
+            Ok(Value::Object(fields)) => (fields, true),
+            Ok(_) => (Map::new(), false),
+            Err(why) => {
+                let words = format!("invalid --input JSON: {why}");
+                return Ok(misunderstood(context.ui, &words));
             }
-        };
-        let fields = match parse(&text) {
-            Ok(Value::Object(fields)) => fields,
-            Ok(_) => {
-                return not_done(
-                    context,
-                    request,
-                    layout,
-                    &Refusal::input("--input", "must be an object").into(),
-                );
-            }
-            Err(why) => return misunderstood(context, format!("invalid --input JSON: {why}")),
         };
         let mut call = Call {
             context,
             fields,
             layout,
         };
-        match (request.answer)(&mut call) {
+        let answered = if is_object {
+            (request.answer)(&mut call)
+        } else {
+            Err(Refusal::input("--input", "must be an object").into())
+        };
+        Ok(match answered {
             Ok(Answer::Object(value, exit)) => {
                 context.ui.json(&value, layout);
-                Ok(exit)
+                exit
             }
-            Ok(Answer::Written) => Ok(Exit::Done),
-            Err(halt) => not_done(context, request, layout, &halt),
-        }
+            Ok(Answer::Written(exit)) => exit,
+            Err(halt) => call.refuse(request, halt),
+        })
     }
 }
 
@@ -211,32 +208,57 @@ fn parse(text: &str) -> Result<Value, serde_json::Error> {
     })
 }
 
-/// The reference's shape for a call that is no request at all.
-fn misunderstood(context: &mut Context<'_>, message: String) -> Result<Exit, Halt> {
-    if context.ui.json {
-        let answer = json!({ "ok": false, "message": message, "code": "usage" });
-        context.ui.json(&answer, Layout::Pretty);
-    } else {
-        context.ui.line(&message);
-    }
-    Ok(Exit::Refused)
+/// Whether a command line, without its first word, is one of this interface.
+pub(crate) fn is_meant(words: &[&str]) -> bool {
+    words.windows(2).any(|pair| pair == ["team", "api"])
 }
 
-fn not_done(
-    context: &mut Context<'_>,
-    request: &Request,
-    layout: Layout,
-    halt: &Halt,
-) -> Result<Exit, Halt> {
-    let mut answer = failed_answer(request.key, hints::reference_text(halt), halt);
-    if request.name == "mailbox-list" {
-        answer["messages"] = json!([]);
+/// The reference's shape for a call that is no request at all. Its exit status is 1 like that of every other no.
+pub(crate) fn misunderstood(ui: &mut Ui, message: &str) -> Exit {
+    if ui.json {
+        let answer = json!({ "ok": false, "message": message, "code": "usage" });
+        ui.json(&answer, Layout::Pretty);
+    } else {
+        ui.text(message);
     }
-    context.ui.json(&answer, layout);
-    Ok(Exit::Refused)
+    Exit::Refused
 }
 
 impl Call<'_, '_> {
+    /// Answers a request that was not done, in the reference's shape.
+    fn refuse(&mut self, request: &Request, halt: Halt) -> Exit {
+        let halt = self.context.explain(halt);
+        let mut answer = failed_answer(request.key, self.words(request, &halt), &halt);
+        match request.name {
+            "mailbox-list" => answer["messages"] = json!([]),
+            "broadcast" => {
+                answer["recipients"] = json!([]);
+                answer["messageIds"] = json!([]);
+            }
+            _ => {}
+        }
+        self.context.ui.json(&answer, self.layout);
+        Exit::Refused
+    }
+
+    /// The words of the reference where a team does not exist: it knows no such answer and names what it misses in it.
+    fn words(&self, request: &Request, halt: &Halt) -> Option<String> {
+        if !matches!(halt, Halt::Refused(Refusal::TeamNotFound { .. })) {
+            return None;
+        }
+        match request.name {
+            "claim-task" | "transition-task-status" => {
+                let id = self.task_id().ok()?;
+                Some(Refusal::TaskNotFound { id: id.to_string() }.to_string())
+            }
+            "send-message" if self.fields.get("to").and_then(Value::as_str) != Some(LEADER) => {
+                Some("unknown_recipient".to_string())
+            }
+            "mailbox-mark-delivered" => Some("message_not_found".to_string()),
+            _ => None,
+        }
+    }
+
     /// A text that may be absent. `null` is absent.
     fn optional(&self, field: &str) -> Result<Option<&str>, Refusal> {
         match self.fields.get(field) {
@@ -269,10 +291,28 @@ impl Call<'_, '_> {
         }
     }
 
-    fn open(&self) -> Result<crate::context::OpenTeam, Halt> {
-        let name = self.required("team_name")?;
-        let name = pitcrew_core::Name::new(pitcrew_core::refusal::NameKind::Team, name)?;
-        let project = self.context.project(self.optional("cwd")?);
-        crate::context::open(&project, name)
+    /// A whole number above 0 that may be absent.
+    fn count(&self, field: &str) -> Result<Option<u32>, Refusal> {
+        match self.fields.get(field) {
+            None | Some(Value::Null) => Ok(None),
+            Some(value) => match value.as_u64().and_then(|count| u32::try_from(count).ok()) {
+                Some(count) if count > 0 => Ok(Some(count)),
+                _ => Err(Refusal::input(field, "must be a whole number above 0")),
+            },
+        }
+    }
+
+    /// The team that is meant, which need not exist.
+    fn open(&mut self) -> Result<OpenTeam, Halt> {
+        let name = self.required("team_name")?.to_string();
+        let start = self.optional("cwd")?.map(str::to_string);
+        self.context.open_named(&name, start.as_deref())
+    }
+
+    /// The team that is meant.
+    fn open_known(&mut self) -> Result<OpenTeam, Halt> {
+        let team = self.open()?;
+        team.desk().roster()?;
+        Ok(team)
     }
 }

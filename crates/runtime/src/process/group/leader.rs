@@ -8,7 +8,11 @@
 //! and is collected by a thread of its own, so dropping never blocks.
 
 use super::super::ended::Status;
-use super::super::kin::Kin;
+use super::super::identity::Identity;
+use super::super::kin::{Kin, to_pid};
+use super::super::mark::Mark;
+use super::super::table::{Entry, Table};
+use super::streams::Pipes;
 use process_wrap::std::ChildWrapper;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus};
@@ -60,46 +64,88 @@ pub(super) enum LeaderEnd {
     Status(Status),
     /// Somebody else collected it.
     Lost,
+    /// It was killed and does not end: it is stuck in the kernel.
+    Stuck,
 }
 
 pub(super) struct Leader {
     child: Option<Box<dyn ChildWrapper>>,
     pid: Pid,
+    identity: Identity,
     changes: Changes,
     pin: Arc<Pin>,
     kin: Kin,
 }
 
 impl Leader {
-    pub(super) fn new(
-        child: Box<dyn ChildWrapper>,
-        pid: Pid,
+    /// Takes charge of a process that was just started as the leader of its session.
+    pub(super) fn adopt(
+        mut child: Box<dyn ChildWrapper>,
         changes: Changes,
-        pin: Arc<Pin>,
-        kin: Kin,
-    ) -> Self {
-        Self {
+        mark: Mark,
+    ) -> io::Result<Self> {
+        let id = child.id();
+        let Some(pid) = to_pid(id) else {
+            child.kill()?;
+            return Err(io::Error::other("the process id is out of range"));
+        };
+        let table = Table::default();
+        Ok(Self {
             child: Some(child),
             pid,
+            // It was not collected, so it is in the table, if there is one.
+            identity: Identity::read(&table, id).unwrap_or_else(|| Identity::bare(id)),
             changes,
-            pin,
-            kin,
-        }
+            pin: Arc::new(Pin::new(pid)),
+            kin: Kin {
+                leader: match table.entry(id) {
+                    Entry::Found(stat) => Some(stat),
+                    Entry::Absent | Entry::Unreadable => None,
+                },
+                table,
+                mark,
+            },
+        })
     }
 
-    pub(super) fn pin(&self) -> &Pin {
+    pub(super) fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    pub(super) fn pin(&self) -> &Arc<Pin> {
         &self.pin
+    }
+
+    pub(super) fn kin(&self) -> &Kin {
+        &self.kin
+    }
+
+    /// Its input, output and error pipes, those that it has.
+    pub(super) fn pipes(&mut self) -> Pipes {
+        match &mut self.child {
+            Some(child) => (
+                child.stdin().take(),
+                child.stdout().take(),
+                child.stderr().take(),
+            ),
+            None => (None, None, None),
+        }
     }
 
     /// Waits for the end and leaves the status where it is. Can be dropped and called again.
     pub(super) async fn ended(&mut self) -> LeaderEnd {
         loop {
-            if let Some(end) = self.look() {
-                return end;
+            let end = match self.look() {
+                Some(end) => end,
+                None if self.changes.recv().await.is_some() => continue,
+                None => LeaderEnd::Lost,
+            };
+            if end == LeaderEnd::Lost {
+                // Whoever collected it freed its number for others.
+                self.pin.release();
+                self.child = None;
             }
-            if self.changes.recv().await.is_none() {
-                return LeaderEnd::Lost;
-            }
+            return end;
         }
     }
 

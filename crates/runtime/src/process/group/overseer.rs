@@ -7,7 +7,7 @@
 //! with it have the rest of the grace to end by themselves. What always holds: the result is published even when
 //! this task is cut off, and then only after the leader was killed.
 
-use super::super::clearing::{Clearing, Pace};
+use super::super::clearing::{Clearing, Pace, after};
 use super::super::ended::{By, Ended, How, Leftovers, Status, Streams};
 use super::super::kin::Kin;
 use super::super::launch::{Ask, Ladder};
@@ -21,6 +21,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
+
+/// How long a killed process may take to end before we say that it does not.
+const STUCK_AFTER: Duration = Duration::from_secs(10);
 
 /// Where the end is published. Dropped without an end, it says that the group was killed.
 pub(super) struct Outcome {
@@ -109,7 +112,7 @@ impl Overseer {
             how: how(&passage),
             status: match passage.end {
                 LeaderEnd::Status(status) => Some(status),
-                LeaderEnd::Lost => None,
+                LeaderEnd::Lost | LeaderEnd::Stuck => None,
             },
             wall_ms,
             leftovers,
@@ -121,7 +124,7 @@ impl Overseer {
     }
 
     async fn until_the_leader_ends(&mut self, clearing: &mut Clearing<'_>) -> Passage {
-        let mut deadline = self.limit.map(|limit| Instant::now() + limit);
+        let mut deadline = self.limit.map(after);
         let mut pressed = Pressed::Not;
         loop {
             let event = tokio::select! {
@@ -139,7 +142,10 @@ impl Overseer {
                 (Pressed::Asked { cause, .. }, Event::Deadline | Event::Order(Pressure::Kill)) => {
                     Pressed::Killed(cause)
                 }
-                (pressed, Event::Order(_) | Event::Deadline) => pressed,
+                (killed @ Pressed::Killed(_), Event::Deadline) => {
+                    return self.passage(LeaderEnd::Stuck, killed);
+                }
+                (pressed, Event::Order(_)) => pressed,
             };
             deadline = match pressed {
                 Pressed::Not => deadline,
@@ -148,7 +154,7 @@ impl Overseer {
                     // Families are whole as long as the leader runs, so more can be found now than later.
                     self.outcome.shared.enter(Stage::Killed);
                     clearing.strike(|| self.leader.pin().kill());
-                    None
+                    Some(after(STUCK_AFTER))
                 }
             };
         }
@@ -180,7 +186,7 @@ impl Overseer {
         self.leader.pin().signal(Signal::CONT);
         Pressed::Asked {
             cause,
-            grace_until: Instant::now() + self.ladder.grace,
+            grace_until: after(self.ladder.grace),
         }
     }
 
@@ -234,6 +240,6 @@ fn how(passage: &Passage) -> How {
         (Pressed::Killed(cause), _) => stopped(cause, By::Kill),
         (Pressed::Not, LeaderEnd::Status(Status::Exited(code))) => How::Exited(code),
         (Pressed::Not, LeaderEnd::Status(Status::Signaled(signal))) => How::Signaled(signal),
-        (Pressed::Not, LeaderEnd::Lost) => How::Lost,
+        (Pressed::Not, LeaderEnd::Lost | LeaderEnd::Stuck) => How::Lost,
     }
 }

@@ -110,7 +110,8 @@ pub(super) struct Streaming {
     closing: CancellationToken,
 }
 
-type Pipes = (Option<ChildStdin>, Option<ChildStdout>, Option<ChildStderr>);
+/// Input, output and error of a process.
+pub(super) type Pipes = (Option<ChildStdin>, Option<ChildStdout>, Option<ChildStderr>);
 
 impl Streaming {
     pub(super) fn start(

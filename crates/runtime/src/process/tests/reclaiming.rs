@@ -7,9 +7,9 @@ use std::process::{Child, Command, Stdio};
 const ROLE: &str = "PITCREW_TEST_ROLE";
 const SCRIPT: &str = "PITCREW_TEST_SCRIPT";
 
-/// Not a test: the supervisor that other tests start and kill. It starts one group, says which, and waits.
+/// The part of a supervisor that other tests start as a program of its own, and kill: it starts one group, says
+/// which, and waits. Nobody plays it unless asked.
 #[test]
-#[ignore = "a part that other tests start as a program of its own"]
 #[expect(
     clippy::disallowed_methods,
     reason = "how a test hands its part to a copy of itself"
@@ -34,8 +34,8 @@ fn supervisor() {
     });
 }
 
+/// The part of a program that runs inside the turn it is told to end. Nobody plays it unless asked.
 #[test]
-#[ignore = "a part that other tests start as a program of its own"]
 #[expect(
     clippy::disallowed_methods,
     reason = "how a test hands its part to a copy of itself"
@@ -56,6 +56,11 @@ fn inhabitant() {
             reclaim(&own, &mark, &Ladder::default()).await,
             Reclaimed::OurOwnTurn
         );
+        let parent = Identity::of(std::os::unix::process::parent_id()).unwrap();
+        assert_eq!(
+            reclaim(&parent, &fresh_mark(), &Ladder::default()).await,
+            Reclaimed::OurOwnTurn
+        );
     });
 }
 
@@ -69,7 +74,6 @@ fn part(name: &str, mark: &Mark) -> Command {
         .args([
             &format!("process::tests::reclaiming::{name}"),
             "--exact",
-            "--ignored",
             "--nocapture",
         ])
         .env(ROLE, mark.turn())

@@ -87,6 +87,29 @@ async fn a_time_limit_climbs_the_same_ladder() {
 }
 
 #[tokio::test]
+async fn a_limit_without_end_is_no_limit() {
+    let mark = fresh_mark();
+    let endless = with_grace(shell("exit 2", &mark), Duration::MAX).limit(Duration::MAX);
+    let ended = ended_for_good(&start(endless), &mark).await;
+    assert_eq!(ended.how, How::Exited(2));
+}
+
+/// The exit status is taken by another part of the program, which must not do that; the group still ends.
+#[tokio::test]
+async fn a_status_that_somebody_else_took_is_called_lost() {
+    let mark = fresh_mark();
+    let group = start(shell("setsid sleep 1000 & exit 0", &mark));
+    let pid = i32::try_from(group.identity().pid).unwrap();
+    let taken = rustix::process::waitpid(
+        rustix::process::Pid::from_raw(pid),
+        rustix::process::WaitOptions::empty(),
+    );
+    assert!(taken.unwrap().is_some());
+    let ended = ended_for_good(&group, &mark).await;
+    assert_eq!((ended.how, ended.status), (How::Lost, None));
+}
+
+#[tokio::test]
 async fn a_process_that_is_held_still_can_be_asked() {
     let mark = fresh_mark();
     let script = "trap 'exit 0' TERM; echo $$; kill -STOP $$; sleep 1000";

@@ -41,9 +41,9 @@ impl Call<'_, '_> {
     }
 
     /// The team and the owner of the mailbox, when whoever asks may change it: a member its own, others any.
-    fn own_mailbox(&self) -> Result<(OpenTeam, Name), Halt> {
+    fn own_mailbox(&mut self) -> Result<(OpenTeam, Name), Halt> {
         let owner = self.owner()?;
-        let team = self.open()?;
+        let team = self.open_known()?;
         let who = self.context.credentials(&team.name);
         if who.token.is_some() {
             let proved = Credentials {
@@ -64,7 +64,15 @@ pub(super) fn send(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
         .flatten()
         .unwrap_or_default()
         .to_string();
-    Name::new(NameKind::Recipient, &to)?;
+    if let Err(refused) = Name::new(NameKind::Recipient, &to) {
+        // Whom it could have meant is said where the team is there to say it.
+        let roster = call.open().and_then(|team| Ok(team.desk().roster()?));
+        return Err(roster
+            .ok()
+            .and_then(|roster| roster.recipient(&to).err())
+            .unwrap_or(refused)
+            .into());
+    }
     let draft = call.draft()?;
     call.required("from")?;
     let team = call.open()?;
@@ -93,23 +101,15 @@ pub(super) fn list(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
         Some(Value::Bool(true)) => Which::Unread,
         Some(_) => return Err(Refusal::input("undelivered_only", "must be true or false").into()),
     };
-    let team = match call.open() {
-        Ok(team) => team,
-        // A mailbox that does not exist is an empty list, as the reference has it.
-        Err(Halt::Refused(Refusal::TeamNotFound { .. })) => {
-            return done(json!({ "ok": true, "messages": [] }));
-        }
-        Err(halt) => return Err(halt),
-    };
-    let mut stream = MessageStream::begin(call.context.ui, call.layout);
-    match list_limited(&team.desk(), &owner, which, u64::MAX, &mut |mail| {
+    // A mailbox or a team that does not exist is an empty list, as the reference has it.
+    let team = call.open()?;
+    let mut stream = MessageStream::new(call.context.ui, call.layout);
+    let listed = list_limited(&team.desk(), &owner, which, u64::MAX, &mut |mail| {
         stream.message(&mail)
-    }) {
-        Ok(report) => {
-            stream.end(&report);
-            Ok(Answer::Written)
-        }
-        Err(not_done) => Err(not_done.into()),
+    });
+    match stream.end(listed.map_err(Halt::from))? {
+        Exit::Done => Ok(Answer::Written(Exit::Done)),
+        _ => Ok(Answer::Written(Exit::Refused)),
     }
 }
 
@@ -137,7 +137,7 @@ pub(super) fn next(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
 pub(super) fn give_back(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
     let (team, owner) = call.own_mailbox()?;
     team.desk()
-        .give_back(&owner, call.required("message_id")?)?;
+        .give_back(&owner, call.required("message_id")?, call.count("attempt")?)?;
     done(json!({ "ok": true }))
 }
 

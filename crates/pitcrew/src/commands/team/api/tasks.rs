@@ -16,7 +16,7 @@ fn done(value: Value) -> Result<Answer, Halt> {
 
 impl Call<'_, '_> {
     /// The task that is meant; a whole number will do, as it does for the reference.
-    fn task_id(&self) -> Result<TaskId, Refusal> {
+    pub(super) fn task_id(&self) -> Result<TaskId, Refusal> {
         match self.fields.get("task_id") {
             Some(Value::String(id)) => TaskId::new(id),
             Some(Value::Number(id)) => TaskId::new(&id.to_string()),
@@ -45,11 +45,17 @@ pub(super) fn claim(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
     let lease = call.span("lease_ms")?;
     let team = call.open()?;
     let task = team.desk().claim(&call.worker(&team)?, &id, lease)?;
-    claimed(&task)
+    claimed(&team, &task)
 }
 
-fn claimed(task: &Task) -> Result<Answer, Halt> {
-    done(json!({ "ok": true, "task": task, "claimToken": task.claim_token }))
+fn claimed(team: &OpenTeam, task: &Task) -> Result<Answer, Halt> {
+    let written = team.desk().task_as_written(task)?;
+    done(json!({ "ok": true, "task": written, "claimToken": task.claim_token }))
+}
+
+fn changed(team: &OpenTeam, task: &Task) -> Result<Answer, Halt> {
+    let written = team.desk().task_as_written(task)?;
+    done(json!({ "ok": true, "task": written }))
 }
 
 /// `claim-next-task`
@@ -57,7 +63,7 @@ pub(super) fn claim_next(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
     let lease = call.span("lease_ms")?;
     let team = call.open()?;
     match team.desk().claim_next(&call.worker(&team)?, lease)? {
-        Some(task) => claimed(&task),
+        Some(task) => claimed(&team, &task),
         None => done(json!({ "ok": true, "task": null })),
     }
 }
@@ -67,10 +73,10 @@ pub(super) fn transition(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
     let id = call.task_id()?;
     let team = call.open()?;
     let desk = team.desk();
+    let roster = desk.roster()?;
     let worker = match call.optional("worker")? {
         Some(given) => {
             let who = call.worker(&team)?;
-            let roster = desk.roster()?;
             if who.token.is_none() {
                 roster.worker(given)?;
             }
@@ -85,13 +91,13 @@ pub(super) fn transition(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
         result: call.optional("result")?,
     };
     let task = desk.transition(&id, worker.as_ref(), change)?;
-    done(json!({ "ok": true, "task": task }))
+    changed(&team, &task)
 }
 
 /// `release-task`
 pub(super) fn release(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
     let id = call.task_id()?;
-    let team = call.open()?;
+    let team = call.open_known()?;
     let token = call.required("claim_token")?;
     let change = Change {
         from: "in_progress",
@@ -100,13 +106,13 @@ pub(super) fn release(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
         result: None,
     };
     let task = team.desk().transition(&id, None, change)?;
-    done(json!({ "ok": true, "task": task }))
+    changed(&team, &task)
 }
 
 /// `retry-task`
 pub(super) fn retry(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
     let id = call.task_id()?;
-    let team = call.open()?;
+    let team = call.open_known()?;
     let desk = team.desk();
     let task = match call.optional("claim_token")? {
         Some(token) => desk.transition(
@@ -121,7 +127,7 @@ pub(super) fn retry(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
         )?,
         None => desk.retry(&id)?,
     };
-    done(json!({ "ok": true, "task": task }))
+    changed(&team, &task)
 }
 
 /// `add-task`
@@ -158,7 +164,7 @@ pub(super) fn add(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
 
 /// `list-tasks`
 pub(super) fn list(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
-    let team = call.open()?;
+    let team = call.open_known()?;
     let board = team.desk().tasks()?;
     let mut answer = json!({ "ok": true, "tasks": board.tasks, "allDone": board.all_done() });
     if !board.unreadable.is_empty() {

@@ -1,0 +1,98 @@
+//! Waiting for two things at once: a change of a team, and somebody who presses Ctrl-C.
+//!
+//! A thread sits on each and hands what comes to one queue. The command itself does everything else, writing included,
+//! so that an interrupt never cuts a line in half. Both threads end with the process.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::Duration;
+
+use pitcrew_runtime::process::Interrupts;
+use pitcrew_store::{Change, Store, StoreFailure, Watch};
+
+use crate::halt::Halt;
+
+/// How long a command that waits stays quiet before it looks again by itself, whatever was reported.
+pub(crate) const SWEEP: Duration = Duration::from_secs(20);
+
+/// How long the watching thread sits in one call.
+const SITTING: Duration = Duration::from_secs(600);
+
+/// What came.
+#[derive(Debug)]
+pub(crate) enum Event {
+    /// The team changed.
+    Changed(Change),
+    /// Somebody wants the command to end.
+    Interrupted,
+    /// Nothing came in the time given.
+    Quiet,
+}
+
+/// Attention to one team.
+pub(crate) struct Attention {
+    events: Receiver<Result<Event, StoreFailure>>,
+}
+
+impl Attention {
+    /// Pays attention from now on.
+    pub(crate) fn to(store: &dyn Store) -> Result<Self, Halt> {
+        let watch = store.watch()?;
+        // The store keeps what waits within bounds; this queue only hands it over.
+        let (sender, events) = sync_channel(16);
+        let start = |name: &str, task: Box<dyn FnOnce() + Send>| {
+            std::thread::Builder::new()
+                .name(name.to_string())
+                .spawn(task)
+                .map(drop)
+                .map_err(|refused| Halt::System {
+                    what: "start a thread",
+                    why: refused.to_string(),
+                })
+        };
+        let changes = sender.clone();
+        start("watch", Box::new(move || hand_on(watch, &changes)))?;
+        start("interrupts", Box::new(move || listen(&sender)))?;
+        Ok(Self { events })
+    }
+
+    /// What comes next, waiting up to `wait`.
+    pub(crate) fn next(&self, wait: Duration) -> Result<Event, Halt> {
+        match self.events.recv_timeout(wait) {
+            Ok(event) => Ok(event?),
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => Ok(Event::Quiet),
+        }
+    }
+}
+
+fn hand_on(mut watch: Box<dyn Watch>, changes: &SyncSender<Result<Event, StoreFailure>>) {
+    loop {
+        let event = match watch.next(SITTING) {
+            Ok(Some(change)) => Ok(Event::Changed(change)),
+            Ok(None) => continue,
+            Err(failure) => Err(failure),
+        };
+        let is_last = event.is_err();
+        if changes.send(event).is_err() || is_last {
+            return;
+        }
+    }
+}
+
+/// Hands on every wish to end. Where the system lets nobody listen, Ctrl-C ends the process as it would without this.
+fn listen(wishes: &SyncSender<Result<Event, StoreFailure>>) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .build();
+    let Ok(runtime) = runtime else { return };
+    runtime.block_on(async {
+        let Ok(mut interrupts) = Interrupts::listen() else {
+            return;
+        };
+        loop {
+            interrupts.next().await;
+            if wishes.send(Ok(Event::Interrupted)).is_err() {
+                return;
+            }
+        }
+    });
+}

@@ -1,0 +1,149 @@
+//! `team status`: how a team stands, in the reference's shape and without touching anything.
+
+use pitcrew_core::task::Task;
+use pitcrew_core::visible::{Lines, visible};
+use pitcrew_runtime::desk::{MemberStatus, TeamStatus};
+use serde_json::{Value, json};
+
+use super::{name_of, refuse};
+use crate::cli::{Entry, Run};
+use crate::context::Context;
+use crate::halt::{Exit, Halt};
+use crate::ui::{Layout, Ui};
+
+/// The row of this command.
+pub(crate) const ENTRY: Entry = Entry::new::<Status>("status", "Show how a team stands");
+
+/// Show how a team stands
+///
+/// Tasks, members, and whether all is done. `hbStale` says that a member moved no task within the last 30 seconds: an
+/// agent that works through a long step is silent, and nothing is taken from it for that. Looking changes no file.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Status {
+    /// The team; else --team or PITCREW_TEAM
+    #[arg(value_name = "NAME")]
+    name: Option<String>,
+}
+
+impl Run for Status {
+    fn run(self, context: &mut Context<'_>) -> Result<Exit, Halt> {
+        let name = name_of(context, self.name.as_deref(), "status")?;
+        match look(context, &name, None) {
+            Ok(status) => {
+                if context.ui.json {
+                    context.ui.json(&answer(&status), Layout::Pretty);
+                } else {
+                    write(context.ui, &status);
+                }
+                Ok(Exit::Done)
+            }
+            Err(halt) => refuse(context, "status", halt),
+        }
+    }
+}
+
+/// How the team called `name` stands.
+pub(crate) fn look(
+    context: &mut Context<'_>,
+    name: &str,
+    start: Option<&str>,
+) -> Result<TeamStatus, Halt> {
+    let team = context.open_named(name, start)?;
+    Ok(team.desk().status()?)
+}
+
+/// The answer in the reference's form, with what it does not have behind.
+pub(crate) fn answer(status: &TeamStatus) -> Value {
+    let worker = |member: &MemberStatus| {
+        let mut worker = json!({
+            "name": member.name,
+            "paneId": member.pane_id,
+            "paneDead": false,
+            "heartbeatStale": member.heartbeat_stale,
+            "outboxNewCount": member.outbox_new,
+            "unread": member.unread,
+        });
+        if member.damaged > 0 {
+            worker["damage"] = member.damaged.into();
+        }
+        worker
+    };
+    let workers: Vec<Value> = status.members.iter().map(worker).collect();
+    let mut snapshot = json!({
+        "tasks": status.tasks_as_written,
+        "workers": workers,
+        "allDone": status.board.all_done(),
+        "leaderUnread": status.leader_unread,
+    });
+    if !status.board.unreadable.is_empty() {
+        snapshot["unreadable"] = json!(status.board.unreadable);
+    }
+    if let Some(at) = &status.shut_down_at {
+        snapshot["shutdownAt"] = at.as_str().into();
+    }
+    json!({ "ok": true, "config": status.team_as_written, "snapshot": snapshot })
+}
+
+/// Writes the reference's page, and what it does not have as words.
+fn write(ui: &mut Ui, status: &TeamStatus) {
+    let team = &status.team;
+    let session = team.tmux_session.as_deref().unwrap_or("-");
+    ui.line(&format!(
+        "team {} ({}, {} workers)",
+        team.name, team.role, team.worker_count
+    ));
+    ui.line(&format!("session {session}"));
+    ui.line("");
+    ui.line("Tasks:");
+    for task in &status.board.tasks {
+        ui.line(&task_row(task));
+    }
+    ui.line("");
+    ui.line("Workers:");
+    for member in &status.members {
+        ui.line(&format!(
+            "  {}  pane={}  dead=false  hbStale={}  new={}",
+            member.name,
+            member.pane_id.as_deref().unwrap_or("-"),
+            member.heartbeat_stale,
+            member.outbox_new
+        ));
+    }
+    ui.line("");
+    ui.line(&format!("allDone={}", status.board.all_done()));
+    write_more(ui, status);
+}
+
+fn task_row(task: &Task) -> String {
+    let owner = task.owner.as_deref().unwrap_or("-");
+    let result = task.result.as_deref().unwrap_or_default();
+    format!("  {}  {}  {owner}  {result}", task.id, task.status)
+}
+
+fn write_more(ui: &mut Ui, status: &TeamStatus) {
+    for task in &status.board.unreadable {
+        ui.say(&format!("task {} cannot be read: {}", task.id, task.why));
+    }
+    for member in status.members.iter().filter(|member| member.damaged > 0) {
+        let name = visible(&member.name, Lines::Fold);
+        ui.say(&format!(
+            "the mailbox of {name} has {} damaged places: see `pitcrew doctor`",
+            member.damaged
+        ));
+    }
+    let mut unread: Vec<String> = status
+        .members
+        .iter()
+        .filter(|member| member.unread > 0)
+        .map(|member| format!("{} {}", visible(&member.name, Lines::Fold), member.unread))
+        .collect();
+    if status.leader_unread > 0 {
+        unread.push(format!("leader {}", status.leader_unread));
+    }
+    if !unread.is_empty() {
+        ui.say(&format!("unread mail: {}", unread.join(", ")));
+    }
+    if let Some(at) = &status.shut_down_at {
+        ui.say(&format!("shut down at {}", visible(at, Lines::Fold)));
+    }
+}

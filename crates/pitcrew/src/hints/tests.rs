@@ -1,0 +1,399 @@
+//! Every refusal and every failure has its row, and the reference's words stand where it has some.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::PathBuf;
+
+use pitcrew_core::refusal::DependencyFault;
+use pitcrew_core::task::Status;
+use pitcrew_runtime::clock::EntropyError;
+
+use super::*;
+
+fn s(text: &str) -> String {
+    text.to_string()
+}
+
+fn unknown() -> (String, String, Vec<String>, Option<String>) {
+    (s("w3"), s("t"), vec![s("w1"), s("leader")], Some(s("w1")))
+}
+
+/// One refusal of every code, with the reference's words for it and a word that its hint must have.
+fn refusals() -> Vec<(Refusal, &'static str, &'static str)> {
+    let (given, team, valid, nearest) = unknown();
+    let (id, member) = (s("1"), s("w1"));
+    let (status, expected) = (Status::Completed, Status::InProgress);
+    let mail = [
+        (
+            Refusal::name(NameKind::Recipient, &given),
+            "invalid_recipient_name",
+            "letters",
+        ),
+        (
+            Refusal::name(NameKind::Team, &given),
+            "invalid_name",
+            "letters",
+        ),
+        (
+            Refusal::name(NameKind::Member, "Leader"),
+            "invalid_name",
+            "started the team",
+        ),
+        (
+            Refusal::input("body", "must not be empty"),
+            "invalid_input",
+            "body",
+        ),
+        (
+            Refusal::UnknownRecipient {
+                given: given.clone(),
+                team: team.clone(),
+                valid: valid.clone(),
+                nearest: nearest.clone(),
+            },
+            "unknown_recipient",
+            "did you mean w1? valid names: w1, leader",
+        ),
+        (
+            Refusal::UnknownSender {
+                given: given.clone(),
+                team: team.clone(),
+                valid: valid.clone(),
+                nearest: None,
+            },
+            "unknown_sender",
+            "valid names: w1, leader",
+        ),
+        (
+            Refusal::UnknownMember {
+                given: given.clone(),
+                team: team.clone(),
+                valid: valid.clone(),
+                nearest,
+            },
+            "unknown_member",
+            "w1",
+        ),
+        (
+            Refusal::TeamNotFound {
+                given: given.clone(),
+                valid,
+                nearest: None,
+            },
+            "team_not_found",
+            "valid names",
+        ),
+        (
+            Refusal::TeamNotFound {
+                given,
+                valid: Vec::new(),
+                nearest: None,
+            },
+            "team_not_found",
+            "team init",
+        ),
+        (
+            Refusal::TeamExists { team: team.clone() },
+            "team_exists",
+            "team rm t",
+        ),
+        (
+            Refusal::TeamLive {
+                team: team.clone(),
+                running: vec![s("task 1")],
+            },
+            "team_live",
+            "team shutdown t",
+        ),
+        (
+            Refusal::MemberExists {
+                member: member.clone(),
+            },
+            "member_exists",
+            "another name",
+        ),
+        (
+            Refusal::SenderMismatch {
+                claimed: s("leader"),
+                actual: member.clone(),
+            },
+            "sender_mismatch",
+            "speak as w1",
+        ),
+        (
+            Refusal::InvalidToken { team: team.clone() },
+            "invalid_token",
+            "PITCREW_TOKEN",
+        ),
+        (
+            Refusal::TokenRequired {
+                team,
+                claimed: member.clone(),
+            },
+            "token_required",
+            "pitcrew run",
+        ),
+        (
+            Refusal::BodyTooLarge { size: 2, limit: 1 },
+            "body_too_large",
+            "file",
+        ),
+        (
+            Refusal::MessageNotFound {
+                id: id.clone(),
+                mailbox: member.clone(),
+            },
+            "message_not_found",
+            "--as w1",
+        ),
+        (
+            Refusal::NotDeadLettered { id: id.clone() },
+            "not_dead_lettered",
+            "--dead",
+        ),
+    ];
+    let work = [
+        (
+            Refusal::InvalidTaskId { given: s("../x") },
+            "invalid_task_id",
+            "letters",
+        ),
+        (
+            Refusal::TaskNotFound { id: s("99") },
+            "task 99 not found",
+            "task list",
+        ),
+        (
+            Refusal::TaskExists { id: id.clone() },
+            "task_exists",
+            "another id",
+        ),
+        (
+            Refusal::NotPending {
+                id: id.clone(),
+                status: expected,
+                owner: Some(member.clone()),
+            },
+            "task 1 status=in_progress",
+            "w1 has it",
+        ),
+        (
+            Refusal::NotPending {
+                id: id.clone(),
+                status,
+                owner: None,
+            },
+            "task 1 status=completed",
+            "pending",
+        ),
+        (
+            Refusal::UnexpectedStatus {
+                id: id.clone(),
+                status: Status::Pending,
+                expected,
+            },
+            "task 1 status=pending, expected in_progress",
+            "claim it first",
+        ),
+        (
+            Refusal::AlreadyTerminal {
+                id: id.clone(),
+                status,
+                expected,
+            },
+            "task 1 status=completed, expected in_progress",
+            "ended",
+        ),
+        (
+            Refusal::StaleToken {
+                id: id.clone(),
+                owner: None,
+            },
+            "claim token mismatch",
+            "latest claim",
+        ),
+        (
+            Refusal::InvalidStatus {
+                from: s("pending"),
+                to: s("banana"),
+            },
+            "invalid_status",
+            "in_progress",
+        ),
+        (
+            Refusal::Blocked {
+                id: id.clone(),
+                on: vec![s("2")],
+                failed: vec![s("2")],
+            },
+            "blocked",
+            "task retry 2",
+        ),
+        (
+            Refusal::Blocked {
+                id: id.clone(),
+                on: vec![s("2")],
+                failed: Vec::new(),
+            },
+            "blocked",
+            "--ready",
+        ),
+        (
+            Refusal::AssignedElsewhere {
+                id: id.clone(),
+                member: member.clone(),
+            },
+            "assigned_elsewhere",
+            "only w1",
+        ),
+        (
+            Refusal::ClaimLimit {
+                member,
+                holding: 1,
+                limit: 1,
+            },
+            "claim_limit",
+            "release",
+        ),
+        (
+            Refusal::RoleDenied {
+                role: s("coder"),
+                action: s("call x"),
+            },
+            "role_denied",
+            "leader",
+        ),
+        (
+            Refusal::InvalidDependency {
+                id,
+                fault: DependencyFault::Itself,
+            },
+            "invalid_dependency",
+            "blocked_by",
+        ),
+    ];
+    mail.into_iter().chain(work).collect()
+}
+
+#[test]
+fn every_refusal_has_a_row() {
+    let refusals = refusals();
+    let codes: BTreeSet<&str> = refusals
+        .iter()
+        .map(|(refusal, ..)| refusal.code())
+        .collect();
+    let known: BTreeSet<&str> = Refusal::CODES.iter().copied().collect();
+    assert_eq!(codes, known, "the samples have every code");
+    for (refusal, reference, hint) in refusals {
+        let row = row(&Halt::Refused(refusal.clone()));
+        assert_eq!(row.exit, Exit::Refused, "{refusal:?}");
+        assert_eq!(row.reference, reference, "{refusal:?}");
+        assert!(row.hint.contains(hint), "{refusal:?}: {}", row.hint);
+        assert!(
+            !row.hint.contains(&refusal.to_string()),
+            "{refusal:?} is said twice"
+        );
+    }
+}
+
+/// One failure of every kind. A kind without one does not compile.
+fn failures() -> Vec<StoreFailure> {
+    let path = || PathBuf::from("x");
+    let of_io = |kind: io::ErrorKind| StoreFailure::io("append to", &path(), kind.into());
+    let kinds = [
+        StoreFailure::CorruptDocument {
+            place: s("config.json"),
+            why: s("it is empty"),
+        },
+        StoreFailure::LogTruncated {
+            log: s("mailbox/w1.jsonl"),
+            len: 1,
+            cursor: 2,
+        },
+        StoreFailure::Escapes { path: path() },
+        StoreFailure::Locked { path: path() },
+        StoreFailure::BrokenRecord {
+            log: s("mailbox/w1.jsonl"),
+        },
+        StoreFailure::NestedUpdate {
+            place: s("config.json"),
+        },
+    ];
+    for failure in &kinds {
+        match failure {
+            StoreFailure::Io { .. }
+            | StoreFailure::CorruptDocument { .. }
+            | StoreFailure::LogTruncated { .. }
+            | StoreFailure::Escapes { .. }
+            | StoreFailure::Locked { .. }
+            | StoreFailure::BrokenRecord { .. }
+            | StoreFailure::NestedUpdate { .. } => {}
+        }
+    }
+    let io = [
+        io::ErrorKind::StorageFull,
+        io::ErrorKind::QuotaExceeded,
+        io::ErrorKind::PermissionDenied,
+        io::ErrorKind::ReadOnlyFilesystem,
+        io::ErrorKind::Other,
+    ];
+    kinds.into_iter().chain(io.map(of_io)).collect()
+}
+
+#[test]
+fn every_failure_has_a_row() {
+    for failure in failures() {
+        let code = failure.code();
+        let row = row(&Halt::from(failure));
+        assert_eq!((row.exit, row.reference.as_str()), (Exit::Failed, code));
+        assert!(!row.hint.is_empty(), "{code}");
+    }
+}
+
+#[test]
+fn everything_else_has_a_row_too() {
+    let entropy = EntropyError { reason: s("none") };
+    let text = || s("x");
+    for (halt, exit, code) in [
+        (
+            Halt::Failed(Failure::Entropy(entropy)),
+            Exit::Failed,
+            "no_entropy",
+        ),
+        (Halt::Usage(text()), Exit::Usage, "usage"),
+        (
+            Halt::Input {
+                what: text(),
+                why: text(),
+            },
+            Exit::Usage,
+            "unreadable_input",
+        ),
+        (Halt::TimedOut(text()), Exit::TimedOut, "timed_out"),
+        (
+            Halt::System {
+                what: "start a thread",
+                why: text(),
+            },
+            Exit::Failed,
+            "system_failed",
+        ),
+    ] {
+        let row = row(&halt);
+        assert_eq!((row.exit, row.reference.as_str()), (exit, code));
+        assert!(!row.hint.is_empty(), "{code}");
+    }
+}
+
+#[test]
+fn a_message_names_its_cause_once() {
+    let failure = StoreFailure::io(
+        "open",
+        &PathBuf::from("x"),
+        io::Error::other("the disk is away"),
+    );
+    assert_eq!(
+        Halt::from(failure).message(),
+        "cannot open x: the disk is away"
+    );
+}

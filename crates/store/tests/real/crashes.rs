@@ -1,0 +1,196 @@
+//! Writers that are killed in the middle of their work.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use pitcrew_core::mailbox::{Line, read_record};
+use pitcrew_store::{Cursor, LocalStore, Log, Store, StoreExt};
+
+use super::children::{Running, command};
+use super::{Chance, Counter, name, project, rounds};
+
+const WRITERS: usize = 20;
+const EACH: usize = 200;
+const KILLED: usize = 3;
+
+fn mailbox() -> Log {
+    Log::Mailbox(name("w1"))
+}
+
+/// A log as its lines are read, from where the reading stopped.
+#[derive(Default)]
+struct Reading {
+    from: Cursor,
+    /// Every record as `(writer, number)`, in the log's order.
+    records: Vec<(String, usize)>,
+    /// Lines that are no record.
+    damage: usize,
+}
+
+impl Reading {
+    fn go_on(&mut self, store: &LocalStore) {
+        loop {
+            let page = store.read(&mailbox(), self.from, 64 * 1024).unwrap();
+            self.from = page.next;
+            for line in page.lines() {
+                match read_record(line.bytes) {
+                    Ok(Line::Message(message, _)) => {
+                        let (writer, n) = message.id.split_once('-').unwrap();
+                        self.records.push((writer.to_owned(), n.parse().unwrap()));
+                    }
+                    Ok(Line::Other) => {}
+                    Ok(Line::Receipt(receipt)) => panic!("{receipt:?}"),
+                    Err(_) => self.damage += 1,
+                }
+            }
+            if page.at_end {
+                return;
+            }
+        }
+    }
+}
+
+/// Runs the writers, kills some at a random moment, and answers how many records each got acknowledged.
+fn write_and_kill(root: &std::path::Path, chance: &mut Chance) -> HashMap<String, usize> {
+    let killed: Vec<Option<u64>> = (0..WRITERS)
+        .map(|writer| (writer < KILLED).then(|| chance.below(60)))
+        .collect();
+    std::thread::scope(|scope| {
+        let follow = |(writer, killed): (usize, Option<u64>)| {
+            let writer = format!("p{writer}");
+            // Large records make it likely that a kill cuts one.
+            let pad = if killed.is_some() { "250000" } else { "200" };
+            let job = ["append", &writer, &EACH.to_string(), pad];
+            let mut running = Running::start(command(root, &job));
+            let mut acknowledged = 0;
+            while killed.is_none_or(|at| acknowledged as u64 != at) && running.next().is_some() {
+                acknowledged += 1;
+            }
+            if killed.is_some() {
+                running.kill();
+            }
+            let (rest, well) = running.finish();
+            assert!(well || killed.is_some());
+            (writer, acknowledged + rest.len())
+        };
+        let followers: Vec<_> = killed
+            .into_iter()
+            .enumerate()
+            .map(|writer| scope.spawn(move || follow(writer)))
+            .collect();
+        followers
+            .into_iter()
+            .map(|one| one.join().unwrap())
+            .collect()
+    })
+}
+
+#[test]
+fn real_a2_exactly_the_acknowledged_records_in_order_though_writers_are_killed() {
+    let mut chance = Chance::new();
+    let (mut cut, mut unacknowledged) = (0, 0);
+    for _ in 0..rounds() {
+        let (dir, store) = project();
+        let done = AtomicBool::new(false);
+        let (mut followed, acknowledged) = std::thread::scope(|scope| {
+            let follower = scope.spawn(|| {
+                let mut reading = Reading::default();
+                while !done.load(Ordering::Relaxed) {
+                    reading.go_on(&store);
+                }
+                reading
+            });
+            let acknowledged = write_and_kill(dir.path(), &mut chance);
+            done.store(true, Ordering::Relaxed);
+            (follower.join().unwrap(), acknowledged)
+        });
+        store.append(&mailbox(), &[b"{\"type\":\"end\"}"]).unwrap();
+        followed.go_on(&store);
+        let mut reading = Reading::default();
+        reading.go_on(&store);
+        assert_eq!(
+            followed.records, reading.records,
+            "following shows the same"
+        );
+        let Reading {
+            records, damage, ..
+        } = reading;
+        assert!(
+            damage <= KILLED && followed.damage == damage,
+            "{damage} lines are cut"
+        );
+        cut += damage;
+        let mut next: HashMap<String, usize> = HashMap::new();
+        for (writer, n) in records {
+            let next = next.entry(writer).or_default();
+            assert_eq!(n, *next, "each once, first in, first out");
+            *next += 1;
+        }
+        for (writer, acknowledged) in acknowledged {
+            let there = next.get(&writer).copied().unwrap_or(0);
+            let in_flight = there
+                .checked_sub(acknowledged)
+                .expect("an acknowledged record is lost");
+            assert!(
+                in_flight <= 1,
+                "{writer}: {in_flight} more than acknowledged"
+            );
+            unacknowledged += in_flight;
+        }
+    }
+    println!(
+        "{} rounds: {cut} records cut, {unacknowledged} written but not acknowledged",
+        rounds()
+    );
+}
+
+#[test]
+fn real_a_document_is_whole_and_never_goes_back_though_writers_are_killed() {
+    let mut chance = Chance::new();
+    let (dir, store) = project();
+    let (mut acknowledged, mut killed) = (0, 0);
+    for round in 0..rounds() * 10 {
+        let job = ["count", "1000", "100000"];
+        let mut writers: Vec<Running> = (0..3)
+            .map(|_| Running::start(command(dir.path(), &job)))
+            .collect();
+        for writer in &mut writers {
+            for _ in 0..chance.below(6) {
+                let count: u64 = writer.next().unwrap().parse().unwrap();
+                acknowledged = count.max(acknowledged);
+            }
+            std::thread::sleep(std::time::Duration::from_micros(chance.below(3000)));
+            writer.kill();
+            killed += 1;
+            let seen = store
+                .view::<Counter>(&())
+                .unwrap()
+                .map_or(0, |seen| seen.count);
+            assert!(
+                seen >= acknowledged,
+                "round {round}: {seen} after {acknowledged}"
+            );
+        }
+        for writer in writers {
+            for count in writer.finish().0 {
+                acknowledged = count.parse::<u64>().unwrap().max(acknowledged);
+            }
+        }
+    }
+    let last = store.update(&(), |state: &mut Option<Counter>| {
+        let counter = state.get_or_insert_default();
+        counter.count += 1;
+        Ok::<_, ()>(counter.count)
+    });
+    let last = last.unwrap().unwrap();
+    assert!(
+        last > acknowledged && last <= acknowledged + killed + 1,
+        "{last} after {acknowledged}"
+    );
+    let left: Vec<_> = std::fs::read_dir(store.folder())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .filter(|name| name.to_string_lossy().contains("tmp"))
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+}

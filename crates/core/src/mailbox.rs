@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::identity::Speaker;
 use crate::name::Name;
-use crate::refusal::{NameKind, Refusal};
+use crate::refusal::Refusal;
 use crate::roster::Team;
 use crate::time::Timestamp;
 
@@ -266,9 +266,13 @@ pub fn compose(
     id: String,
     now: Timestamp,
 ) -> Result<Message, Refusal> {
-    let to = Name::new(NameKind::Recipient, to)?;
+    // A name that cannot be is said before a body that cannot be, and that before a name that nobody has.
+    let known = team.recipient(to);
+    if let Err(refused @ Refusal::InvalidName { .. }) = known {
+        return Err(refused);
+    }
     draft.check(team)?;
-    let to = team.recipient(to.as_str())?;
+    let to = known?;
     Ok(draft.addressed(speaker, &to, id, now))
 }
 

@@ -55,10 +55,7 @@ impl Name {
         if is_valid(text) {
             Ok(Self(text.to_string()))
         } else {
-            Err(Refusal::InvalidName {
-                kind,
-                given: text.to_string(),
-            })
+            Err(Refusal::name(kind, text))
         }
     }
 
@@ -270,10 +267,7 @@ mod tests {
     fn what_is_refused_is_told_as_it_was_given() {
         assert_eq!(
             Name::new(NameKind::Lane, "a b"),
-            Err(Refusal::InvalidName {
-                kind: NameKind::Lane,
-                given: "a b".into()
-            })
+            Err(Refusal::name(NameKind::Lane, "a b"))
         );
         assert_eq!(
             TaskId::new("../1"),

@@ -24,6 +24,12 @@ pub enum Refusal {
         kind: NameKind,
         /// The text as given.
         given: String,
+        /// Every name that would have worked, where they are known.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        valid: Vec<String>,
+        /// The most likely one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        nearest: Option<String>,
     },
     /// A task id breaks the naming rule.
     #[error("{given:?} is not a valid task id")]
@@ -303,6 +309,17 @@ codes! {
 }
 
 impl Refusal {
+    /// A name that breaks the naming rule, when the names that would have worked are not known.
+    #[must_use]
+    pub fn name(kind: NameKind, given: &str) -> Self {
+        Self::InvalidName {
+            kind,
+            given: given.into(),
+            valid: Vec::new(),
+            nearest: None,
+        }
+    }
+
     /// A field that is missing, empty or of the wrong type.
     #[must_use]
     pub fn input(field: &str, why: &str) -> Self {

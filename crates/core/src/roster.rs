@@ -161,16 +161,32 @@ impl Team {
         if let Some(name) = everybody.iter().find(|name| name.as_str() == given) {
             return Ok(name.clone());
         }
+        Err(self.stranger(given))
+    }
+
+    /// What to say about a name that nobody here has.
+    fn stranger(&self, given: &str) -> Unknown {
+        let everybody = self.everybody();
         let nearest = nearest(given, everybody.iter().map(Name::as_str));
         let valid = everybody.iter().map(ToString::to_string).collect();
-        Err((given.to_string(), self.name.clone(), valid, nearest))
+        (given.to_string(), self.name.clone(), valid, nearest)
     }
 
     /// The recipient called exactly `given`.
     ///
     /// # Errors
-    /// `unknown_recipient` with the names that would have worked.
+    /// `invalid_name` or `unknown_recipient`, both with the names that would have worked.
     pub fn recipient(&self, given: &str) -> Result<Name, Refusal> {
+        let kind = NameKind::Recipient;
+        Name::new(kind, given).map_err(|_| {
+            let (given, _, valid, nearest) = self.stranger(given);
+            Refusal::InvalidName {
+                kind,
+                given,
+                valid,
+                nearest,
+            }
+        })?;
         self.find(given)
             .map_err(|(given, team, valid, nearest)| Refusal::UnknownRecipient {
                 given,
@@ -227,10 +243,7 @@ impl Team {
     /// `invalid_name` for the reserved name, `member_exists` for a name that is taken in any case.
     pub fn add(&mut self, recruit: Recruit) -> Result<(), Refusal> {
         if recruit.name.is_leader() {
-            return Err(Refusal::InvalidName {
-                kind: NameKind::Member,
-                given: recruit.name.to_string(),
-            });
+            return Err(Refusal::name(NameKind::Member, recruit.name.as_str()));
         }
         if let Some(taken) = self
             .workers

@@ -85,6 +85,9 @@ fn refusal_hint(refusal: &Refusal) -> String {
         Refusal::InvalidName { given, .. } if given.eq_ignore_ascii_case("leader") => {
             "leader is the name of whoever started the team; take another"
         }
+        Refusal::InvalidName { valid, nearest, .. } if !valid.is_empty() => {
+            return known(valid, nearest.as_ref());
+        }
         Refusal::InvalidName { .. } | Refusal::InvalidTaskId { .. } => NAMES,
         Refusal::InvalidInput { field, .. } => {
             return format!("give {field} as --help describes it");

@@ -16,7 +16,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use proptest::prelude::*;
-use sandbox::{Answer, Sandbox, answer};
+use sandbox::{Answer, Sandbox, answer, skipped};
 use serde_json::{Map, Value, json};
 
 const REQUESTS: [&str; 14] = [
@@ -573,7 +573,7 @@ fn on_a_full_disk_a_request_says_so_and_works_again_when_there_is_room() {
         command.status().is_ok_and(|status| status.success())
     };
     if !mount(&["-t", "tmpfs", "-o", "size=128k", "tmpfs"]) {
-        eprintln!("skipped: this machine does not let a test mount a file system");
+        skipped("this machine does not let a test mount a file system");
         return;
     }
     let sandbox = Mounted { sandbox, root };

@@ -533,3 +533,80 @@ fn several_founders_of_one_name_have_one_winner() {
     let config: Value = serde_json::from_str(&sandbox.read("race", "config.json")).unwrap();
     assert_eq!(config, won[0]["config"]);
 }
+
+/// What a run writes down of a process, by the process table.
+#[cfg(target_os = "linux")]
+fn identity(pid: u32, start_time_off_by: u64) -> Value {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let after_name = stat.rsplit_once(") ").unwrap().1;
+    let start_time: u64 = after_name.split(' ').nth(19).unwrap().parse().unwrap();
+    let boot_id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+    json!({ "pid": pid, "start_time": start_time + start_time_off_by, "boot_id": boot_id.trim() })
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_shutdown_stops_what_a_turn_left_running_and_never_somebody_with_its_number() {
+    let sandbox = Sandbox::with_team(&["ann", "bob"], &[]);
+    let start = || {
+        let mut command = other_command(std::path::Path::new("cat"));
+        command
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::null());
+        sandbox::Reaped(command.spawn().unwrap())
+    };
+    let record = |member: &str, process: Value| {
+        fs::create_dir_all(sandbox.team("t", &format!("workers/{member}"))).unwrap();
+        let record = json!({
+            "turn": format!("turn-of-{member}-0123456789"), "number": 1, "run": "r",
+            "startedAt": "2026-11-30T16:22:29.063Z", "process": process,
+        });
+        fs::write(
+            sandbox.team("t", &format!("workers/{member}/process.json")),
+            record.to_string(),
+        )
+        .unwrap();
+    };
+    let (mut turn, mut stranger) = (start(), start());
+    record("ann", identity(turn.0.id(), 0));
+    record("bob", identity(stranger.0.id(), 7));
+    let refused = sandbox.call(["team", "rm", "t", "--json"]).ended(1).json();
+    assert_eq!(
+        refused["running"],
+        json!([format!("ann (process {})", turn.0.id())])
+    );
+    let answer = sandbox
+        .call(["team", "shutdown", "t", "--json"])
+        .succeeded()
+        .json();
+    assert_eq!(
+        answer["stopped"],
+        json!([format!("ann (process {})", turn.0.id())])
+    );
+    turn.0.wait().unwrap();
+    assert_eq!(
+        stranger.0.try_wait().unwrap(),
+        None,
+        "it has only the number in common"
+    );
+    sandbox.call(["team", "rm", "t"]).succeeded();
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_run_that_drives_the_team_is_told_and_ends_its_members_itself() {
+    let sandbox = Sandbox::with_team(&["ann"], &[]);
+    let own = identity(std::process::id(), 0);
+    let run = json!({ "run": "r", "process": own, "startedAt": "2026-11-30T16:22:29.063Z" });
+    fs::write(sandbox.team("t", "run.json"), run.to_string()).unwrap();
+    let answer = sandbox
+        .call(["team", "shutdown", "t", "--json"])
+        .succeeded()
+        .json();
+    assert_eq!(answer["toldRun"], std::process::id());
+    let refused = sandbox.call(["team", "rm", "t", "--json"]).ended(1).json();
+    assert_eq!(
+        refused["running"],
+        json!([format!("a run (process {})", std::process::id())])
+    );
+}

@@ -145,7 +145,7 @@ impl WorkerFiles {
         let _held = folder.lock(crate::local::PATIENCE)?;
         let draft = layout::draft(file);
         folder.write_draft(&draft, text, Durability::Relaxed)?;
-        folder.promote(&draft, file)
+        folder.promote(&draft, file, Durability::Relaxed)
     }
 
     /// The last `limit` bytes of a file, or all of it; `None` when there is none.

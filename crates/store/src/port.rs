@@ -93,7 +93,8 @@ pub trait Document: Any + Clone + Serialize + DeserializeOwned + Send + Sync {
 pub enum Durability {
     /// Synced before the change is acknowledged.
     Synced,
-    /// Derived or short-lived: may fall back to an earlier whole state, never to half of one.
+    /// Derived or short-lived: after a killed process an earlier or the new whole state, never half of one; after a
+    /// power failure perhaps nothing.
     Relaxed,
 }
 

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::name::LEADER;
+use crate::refusal::NameKind;
 use crate::roster::{Recruit, Seat, Settings};
 
 fn at(ms: i64) -> Timestamp {

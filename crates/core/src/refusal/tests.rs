@@ -28,9 +28,11 @@ fn rows() -> Vec<(Refusal, &'static str, Value)> {
             Refusal::InvalidName {
                 kind: NameKind::Recipient,
                 given: "w 1\u{1b}".into(),
+                valid: Vec::from(["w1".into()]),
+                nearest: Some("w1".into()),
             },
             r#""w 1\u{1b}" is not a valid recipient name"#,
-            json!({"kind": "recipient", "given": "w 1\u{1b}"}),
+            json!({"kind": "recipient", "given": "w 1\u{1b}", "valid": ["w1"], "nearest": "w1"}),
         ),
         (
             Refusal::InvalidTaskId { given: "..".into() },

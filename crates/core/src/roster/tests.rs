@@ -103,6 +103,29 @@ fn everybody_has_one_mailbox_the_leader_s_last() {
 }
 
 #[test]
+fn a1_a_recipient_that_cannot_be_is_refused_with_those_that_can() {
+    let team = team(&["worker-1"]);
+    let valid = ["worker-1", "leader"].map(String::from).to_vec();
+    for (given, nearest) in [("worker-1 ", Some("worker-1".to_string())), ("", None)] {
+        let (kind, given, valid) = (
+            crate::refusal::NameKind::Recipient,
+            given.to_string(),
+            valid.clone(),
+        );
+        let refused = team.recipient(&given);
+        assert_eq!(
+            refused,
+            Err(Refusal::InvalidName {
+                kind,
+                given,
+                valid,
+                nearest
+            })
+        );
+    }
+}
+
+#[test]
 fn a1_a_name_is_found_exactly_and_a_near_one_is_offered() {
     let team = team(&["worker-1", "worker-2"]);
     for known in ["worker-1", "worker-2", "leader"] {
@@ -117,7 +140,6 @@ fn a1_a_name_is_found_exactly_and_a_near_one_is_offered() {
         ("Worker-1", Some("worker-1")),
         ("worker-3", Some("worker-1")),
         ("bob", None),
-        ("", None),
     ] {
         let (given, team_id, nearest) = (
             given.to_string(),

@@ -25,26 +25,17 @@ fn refusals() -> Vec<(Refusal, &'static str, &'static str)> {
     let (status, expected) = (Status::Completed, Status::InProgress);
     let mail = [
         (
-            Refusal::InvalidName {
-                kind: NameKind::Recipient,
-                given: given.clone(),
-            },
+            Refusal::name(NameKind::Recipient, &given),
             "invalid_recipient_name",
             "letters",
         ),
         (
-            Refusal::InvalidName {
-                kind: NameKind::Team,
-                given: given.clone(),
-            },
+            Refusal::name(NameKind::Team, &given),
             "invalid_name",
             "letters",
         ),
         (
-            Refusal::InvalidName {
-                kind: NameKind::Member,
-                given: s("Leader"),
-            },
+            Refusal::name(NameKind::Member, "Leader"),
             "invalid_name",
             "started the team",
         ),

@@ -9,7 +9,10 @@ use pitcrew_core::{Name, Refusal, TaskId};
 use pitcrew_store::memory::MemoryStore;
 use pitcrew_store::{Log, Store, StoreExt};
 
-use super::{Change, Credentials, Desk, Founding, MailIndex, NotDone, Plan, TaskPlan, Which};
+use super::{
+    Change, Credentials, Desk, Founding, HEARTBEAT_FRESH_MS, Happened, MailIndex, NotDone, Plan,
+    TaskPlan, Wanted, Which,
+};
 use crate::clock::{ManualClock, SeededEntropy};
 
 struct Crew {
@@ -838,4 +841,202 @@ fn of_two_founders_one_wins() {
     let crew = Crew::of(&["w1"]);
     assert_eq!(code(crew.desk().found(&Plan::default())), "team_exists");
     assert_eq!(crew.desk().roster().unwrap().workers.len(), 1);
+}
+
+#[test]
+fn a_status_shows_tasks_reports_mail_and_who_was_heard_of_lately() {
+    let crew = Crew::of(&["w1", "w2"]);
+    let desk = crew.desk();
+    let id = crew.task("x", &[]);
+    let token = crew.claim("w1", &id).claim_token.unwrap();
+    desk.transition(&id, Some(&name("w1")), end("in_progress", &token))
+        .unwrap();
+    desk.send(&as_member("w1"), "w2", &Draft::text("hi"))
+        .unwrap();
+    desk.send(&as_member("w1"), "leader", &Draft::text("hi"))
+        .unwrap();
+    let status = desk.status().unwrap();
+    let seen: Vec<_> = status
+        .members
+        .iter()
+        .map(|member| (member.heartbeat_stale, member.outbox_new, member.unread))
+        .collect();
+    assert_eq!(seen, [(false, 1, 0), (true, 0, 1)]);
+    assert_eq!((status.leader_unread, status.shut_down_at), (1, None));
+    assert_eq!(status.board.tasks.len(), status.tasks_as_written.len());
+    assert_eq!(status.team_as_written["workers"][1]["name"], "w2");
+
+    crew.clock.advance(HEARTBEAT_FRESH_MS);
+    assert!(!desk.status().unwrap().members[0].heartbeat_stale);
+    crew.clock.advance(1);
+    assert!(desk.status().unwrap().members[0].heartbeat_stale);
+    desk.mark_shut_down().unwrap();
+    assert!(desk.status().unwrap().shut_down_at.is_some());
+}
+
+fn look(crew: &Crew, me: &str, wanted: &[Wanted]) -> Option<Happened> {
+    crew.desk().look(&name(me), wanted).unwrap().happened
+}
+
+#[test]
+fn waiting_for_mail_ends_with_a_message_that_no_reader_holds() {
+    let crew = Crew::of(&["w1", "w2"]);
+    let desk = crew.desk();
+    let wanted = [Wanted::Message];
+    assert_eq!(look(&crew, "w1", &wanted), None);
+    desk.send(&as_member("w2"), "w1", &Draft::text("a"))
+        .unwrap();
+    desk.send(&as_member("w2"), "w1", &Draft::text("b"))
+        .unwrap();
+    let Some(Happened::Mail { unread, oldest }) = look(&crew, "w1", &wanted) else {
+        panic!("mail is there")
+    };
+    assert_eq!((unread, oldest.body.as_str()), (2, "a"));
+    desk.take(&name("w1"), "r", 5_000).unwrap();
+    desk.take(&name("w1"), "r", 9_000).unwrap();
+    let look_again = desk.look(&name("w1"), &wanted).unwrap();
+    assert_eq!(look_again.happened, None);
+    assert_eq!(look_again.again_at, Some(desk.now().plus_millis(5_000)));
+    crew.clock.advance(5_000);
+    assert!(look(&crew, "w1", &wanted).is_some());
+}
+
+#[test]
+fn waiting_for_a_task_ends_when_it_is_ready_and_mine() {
+    let crew = Crew::of(&["w1", "w2"]);
+    let desk = crew.desk();
+    let first = crew.task("first", &[]);
+    let second = crew.task("second", &[first.as_str()]);
+    let third = TaskPlan {
+        description: "for w1".into(),
+        assignee: Some("w1".into()),
+        ..TaskPlan::default()
+    };
+    let third = desk.add_tasks(&[third]).unwrap().remove(0);
+    let ready = |me: &str, wanted: Wanted| match look(&crew, me, &[wanted]) {
+        Some(Happened::Ready(task)) => Some(task.id),
+        Some(other) => panic!("not waited for: {other:?}"),
+        None => None,
+    };
+    assert_eq!(ready("w2", Wanted::AnyTask).as_deref(), Some("1"));
+    assert_eq!(ready("w2", Wanted::Task(second.clone())), None);
+    assert_eq!(ready("w2", Wanted::Task(third.clone())), None);
+    assert_eq!(ready("w1", Wanted::Task(third)).as_deref(), Some("3"));
+    let token = desk
+        .claim(&as_member("w1"), &first, Some(8_000))
+        .unwrap()
+        .claim_token
+        .unwrap();
+    assert_eq!(ready("w2", Wanted::AnyTask), None);
+    let look = desk.look(&name("w2"), &[Wanted::AnyTask]).unwrap();
+    assert_eq!(look.again_at, Some(desk.now().plus_millis(8_000)));
+    crew.clock.advance(8_000);
+    assert_eq!(ready("w2", Wanted::AnyTask).as_deref(), Some("1"));
+    desk.transition(&first, None, end("completed", &token))
+        .unwrap();
+    assert_eq!(ready("w2", Wanted::Task(second)).as_deref(), Some("2"));
+    let wanted = [Wanted::Task(first)];
+    assert_eq!(code(desk.look(&name("w2"), &wanted)), "already_terminal");
+}
+
+#[test]
+fn waiting_for_an_end_is_over_with_either_end_and_an_unknown_task_is_refused() {
+    let crew = Crew::of(&["w1"]);
+    let desk = crew.desk();
+    let id = crew.task("x", &[]);
+    let wanted = [Wanted::End(id.clone())];
+    assert_eq!(look(&crew, "leader", &wanted), None);
+    let token = crew.claim("w1", &id).claim_token.unwrap();
+    desk.transition(&id, None, end("failed", &token)).unwrap();
+    let Some(Happened::Ended(task)) = look(&crew, "leader", &wanted) else {
+        panic!("it has ended")
+    };
+    assert_eq!(task.status, Status::Failed);
+    let unknown = [Wanted::End(TaskId::new("99").unwrap())];
+    assert_eq!(code(desk.look(&name("w1"), &unknown)), "task_not_found");
+}
+
+#[test]
+fn only_changes_that_matter_touch_what_is_waited_for() {
+    use pitcrew_store::{Change as Changed, Place};
+    let me = name("w1");
+    let id = TaskId::new("1").unwrap();
+    let task = Changed::Document(Place::Task(id.clone()));
+    let mine = Changed::Log(Log::Mailbox(me.clone()));
+    let other = Changed::Log(Log::Mailbox(name("w2")));
+    for (wanted, change, touched) in [
+        (Wanted::Message, &mine, true),
+        (Wanted::Message, &other, false),
+        (Wanted::Message, &task, false),
+        (Wanted::AnyTask, &task, true),
+        (Wanted::Task(id.clone()), &task, true),
+        (Wanted::End(id.clone()), &mine, false),
+        (Wanted::End(id), &Changed::Lagged, true),
+    ] {
+        assert_eq!(
+            wanted.is_touched_by(&me, change),
+            touched,
+            "{wanted:?} {change:?}"
+        );
+    }
+}
+
+#[test]
+fn mail_since_a_place_goes_on_where_it_ended() {
+    let crew = Crew::of(&["w1"]);
+    let desk = crew.desk();
+    let send = |body: &str| {
+        desk.send(&Credentials::default(), "w1", &Draft::text(body))
+            .unwrap()
+    };
+    let since = |from: u64| {
+        let mut bodies = Vec::new();
+        let end = desk.mail_since(&name("w1"), from, &mut |message, _| {
+            bodies.push(message.body)
+        });
+        (end.unwrap(), bodies)
+    };
+    send("a");
+    let (end, bodies) = since(0);
+    assert_eq!(bodies, ["a"]);
+    assert_eq!(since(end), (end, Vec::new()));
+    crew.raw("w1", "no record");
+    let id = send("b").id;
+    desk.acknowledge(&name("w1"), &[&id]).unwrap();
+    let (later, bodies) = since(end);
+    assert_eq!(bodies, ["b"], "whether it was acknowledged since or not");
+    assert!(later > end);
+    let mut report = desk.list_mail(&name("w1"), Which::Unread, &mut |_| {
+        Ok(ControlFlow::Continue(()))
+    });
+    assert_eq!(report.as_mut().unwrap().end, later);
+}
+
+#[test]
+fn a_plan_is_drawn_up_without_writing_and_moved_in_whole() {
+    let crew = Crew::of(&["w1"]);
+    let other = Crew {
+        name: name("u"),
+        store: MemoryStore::new(),
+        clock: ManualClock::at(0),
+        entropy: SeededEntropy::new(2),
+    };
+    let plan = Plan {
+        founding: Founding::default(),
+        members: vec![recruit("a")],
+        tasks: vec![TaskPlan {
+            description: "x".into(),
+            ..TaskPlan::default()
+        }],
+    };
+    let blueprint = other.desk().draw_up(&plan).unwrap();
+    assert_eq!(code(other.desk().roster()), "team_not_found");
+    assert_eq!(blueprint.team.workers.len(), 1);
+    let ids = crew.desk().move_in(&blueprint).unwrap();
+    assert_eq!(crew.desk().task(&ids[0]).unwrap().description, "x");
+    let double = Plan {
+        members: vec![recruit("a"), recruit("A")],
+        ..plan
+    };
+    assert_eq!(code(other.desk().draw_up(&double)), "member_exists");
 }

@@ -281,7 +281,7 @@ impl<'a> DocumentFile<'a> {
                 return Err(refused);
             }
         }
-        folder.promote(&draft, file)?;
+        folder.promote(&draft, file, self.place.durability())?;
         Ok(Round::Done)
     }
 }

@@ -280,9 +280,41 @@ impl Folder {
     }
 
     /// Puts a draft in the place of `name` in one step: a reader sees the old text or the new one.
-    pub(crate) fn promote(&self, draft: &str, name: &str) -> Result<(), StoreFailure> {
+    ///
+    /// A draft that was not synced is exchanged with what stands there, where the system can. Replacing would do as
+    /// well, but makes some file systems write the draft out on the spot, which costs more than the rest together.
+    pub(crate) fn promote(
+        &self,
+        draft: &str,
+        name: &str,
+        durability: Durability,
+    ) -> Result<(), StoreFailure> {
+        if durability == Durability::Relaxed && self.exchange(draft, name) {
+            // What is left under the draft's name is the old text. Should this fail, the next writer removes it.
+            let _ = self.remove(draft);
+            return Ok(());
+        }
         rustix::fs::renameat(&self.handle, draft, &self.handle, name)
             .map_err(|refused| self.without(draft, "replace", refused.into()))
+    }
+
+    /// Whether `draft` and `name` changed places: not where one is missing or the system has no such step.
+    #[cfg(target_os = "linux")]
+    fn exchange(&self, draft: &str, name: &str) -> bool {
+        use rustix::fs::{RenameFlags, renameat_with};
+        renameat_with(
+            &self.handle,
+            draft,
+            &self.handle,
+            name,
+            RenameFlags::EXCHANGE,
+        )
+        .is_ok()
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn exchange(&self, _: &str, _: &str) -> bool {
+        false
     }
 
     /// Gives what stands at `name`, a folder for instance, another name in this folder.

@@ -211,7 +211,7 @@ fn fill(folder: &Folder, team: &Team) -> Result<(), StoreFailure> {
         .map_err(|refused| StoreFailure::corrupt(&Place::Team, &refused.to_string()))?;
     let draft = layout::draft(&spot.file);
     folder.write_draft(&draft, &laid_out(&text, spot.form), Durability::Synced)?;
-    folder.promote(&draft, &spot.file)?;
+    folder.promote(&draft, &spot.file, Durability::Synced)?;
     folder.sync()
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::name_of;
+use super::{name_of, presence};
 use crate::cli::{Entry, Run, failed_answer};
 use crate::context::Context;
 use crate::halt::{Exit, Halt};
@@ -24,19 +24,22 @@ pub(super) struct Shutdown {
     name: Option<String>,
 }
 
+/// What a shutdown did.
+#[derive(Debug, Default)]
+struct Ended {
+    cleared_locks: usize,
+    /// Processes that were stopped, in words.
+    stopped: Vec<String>,
+    /// The process of a run that drives the team and was told.
+    told: Option<u32>,
+}
+
 impl Run for Shutdown {
     fn run(self, context: &mut Context<'_>) -> Result<Exit, Halt> {
         let name = name_of(context, self.name.as_deref(), "shutdown")?;
         match shut_down(context, &name) {
-            Ok(cleared_locks) => {
-                if context.ui.json {
-                    let answer = json!({
-                        "ok": true, "killedPanes": 0, "killedSession": false, "clearedLocks": cleared_locks,
-                    });
-                    context.ui.json(&answer, Layout::Pretty);
-                } else {
-                    context.ui.line(&words(&name));
-                }
+            Ok(ended) => {
+                answer(context, &name, &ended);
                 Ok(Exit::Done)
             }
             Err(halt) => not_done(context, &name, halt),
@@ -44,16 +47,49 @@ impl Run for Shutdown {
     }
 }
 
+fn answer(context: &mut Context<'_>, name: &str, ended: &Ended) {
+    if context.ui.json {
+        let mut answer = json!({
+            "ok": true, "killedPanes": 0, "killedSession": false, "clearedLocks": ended.cleared_locks,
+        });
+        if !ended.stopped.is_empty() {
+            answer["stopped"] = json!(ended.stopped);
+        }
+        if let Some(pid) = ended.told {
+            answer["toldRun"] = json!(pid);
+        }
+        return context.ui.json(&answer, Layout::Pretty);
+    }
+    context.ui.line(&words(name));
+    for process in &ended.stopped {
+        context.ui.say(&format!("stopped {process}"));
+    }
+    if let Some(pid) = ended.told {
+        context.ui.say(&format!(
+            "the run of process {pid} was told, and ends its members"
+        ));
+    }
+}
+
 fn words(name: &str) -> String {
     format!("shutdown team {name} killedPanes=0 killedSession=false")
 }
 
-/// Shuts the team down and answers how many marks were cleared.
-fn shut_down(context: &mut Context<'_>, name: &str) -> Result<usize, Halt> {
+/// Shuts the team down: written down first, so that whoever waits, and a run that drives it, are told.
+fn shut_down(context: &mut Context<'_>, name: &str) -> Result<Ended, Halt> {
     let team = context.open_named(name, None)?;
     context.leader_only(&team, "shut the team down")?;
     team.desk().mark_shut_down()?;
-    Ok(team.store.clear_claim_marks()?)
+    let driver = presence::driver(&team)?;
+    let stopped = match &driver {
+        Some(_) => Vec::new(),
+        None => presence::stop(&team)?,
+    };
+    Ok(Ended {
+        cleared_locks: team.store.clear_claim_marks()?,
+        stopped,
+        told: driver.map(|process| process.pid),
+    })
 }
 
 /// The reference answers with zeros, so they stand here too.

@@ -64,7 +64,15 @@ pub(super) fn send(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
         .flatten()
         .unwrap_or_default()
         .to_string();
-    Name::new(NameKind::Recipient, &to)?;
+    if let Err(refused) = Name::new(NameKind::Recipient, &to) {
+        // Whom it could have meant is said where the team is there to say it.
+        let roster = call.open().and_then(|team| Ok(team.desk().roster()?));
+        return Err(roster
+            .ok()
+            .and_then(|roster| roster.recipient(&to).err())
+            .unwrap_or(refused)
+            .into());
+    }
     let draft = call.draft()?;
     call.required("from")?;
     let team = call.open()?;

@@ -107,11 +107,11 @@ impl TurnPrompt<'_> {
                 );
             }
             Occasion::Mail => {
-                let _ = write!(
+                let _ = writeln!(
                     text,
                     "You are {member} of team {team}. You have mail and no task now. Read it and do what it asks of \
                      you, as far as that is your business. What you answer at the end of this turn is sent to whoever \
-                     wrote, unless you write to them yourself in this turn.\n"
+                     wrote, unless you write to them yourself in this turn."
                 );
             }
         }

@@ -337,7 +337,7 @@ impl Folder {
         }
         self.remove(draft)?;
         rustix::fs::symlinkat(target, &self.handle, draft).map_err(self.refuse("link", name))?;
-        self.promote(draft, name)
+        self.promote(draft, name, Durability::Relaxed)
     }
 
     /// Removes a file or a link; answers whether there was one.

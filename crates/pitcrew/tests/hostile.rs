@@ -248,6 +248,9 @@ proptest! {
         let answer = sandbox.call(&words);
         prop_assert!(!answer.stderr.contains("panicked"), "{words:?}: {answer:#?}");
         prop_assert!(answer.status.is_some_and(|status| status <= 3), "{words:?}: {answer:#?}");
+        let is_control = |c: char| c != '\n' && c != '\t' && c.is_control();
+        prop_assert!(!answer.stderr.chars().any(is_control), "{words:?}: {answer:#?}");
+        prop_assert!(!answer.stdout.chars().any(is_control), "{words:?}: {answer:#?}");
     }
 }
 

@@ -10,7 +10,7 @@ use std::path::Path;
 use pitcrew_core::Timestamp;
 use serde::Deserialize;
 
-use super::super::*;
+use super::*;
 use crate::process::{By, How};
 
 #[derive(Deserialize)]

@@ -17,6 +17,7 @@
 //! | task | a unit of work with a life cycle and a claim token | [`task::Task`] |
 //! | claim token | the fencing token of a task: proves that the caller is its present owner | [`task::Task::claim_token`] |
 //! | life | how a member is, since when, and whether its process still runs | [`liveness::Life`] |
+//! | restart | whether and when a member that is not running is started again | [`restart::Restart`] |
 //! | role | prompt, tool filter and iteration limit | [`role::Role`] |
 //! | speaker | who a call speaks as, and whether that was proved | [`identity::Speaker`] |
 //! | envelope | how a message is shown to a model | [`envelope`] |

@@ -9,6 +9,7 @@ pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod inbox;
 pub(crate) mod man;
+pub(crate) mod run;
 pub(crate) mod send;
 pub(crate) mod task;
 pub(crate) mod team;
@@ -35,7 +36,7 @@ pub(crate) const SECTIONS: &[Section] = &[
     },
     Section {
         heading: "Teams",
-        entries: &[team::ENTRY, who::ENTRY],
+        entries: &[run::ENTRY, team::ENTRY, who::ENTRY],
     },
     Section {
         heading: "This machine",

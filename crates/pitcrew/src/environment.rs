@@ -54,6 +54,20 @@ impl Environment {
         std::io::stdout().is_terminal() && !is_plain()
     }
 
+    /// Whether what stands on standard error can be drawn anew: it is a terminal that can do that.
+    pub(crate) fn stderr_can_be_redrawn(&self) -> bool {
+        std::io::stderr().is_terminal() && text("TERM").is_some_and(|term| term != "dumb")
+    }
+
+    /// Whether the terminal shows more than ASCII, by what the environment says about its characters.
+    pub(crate) fn shows_unicode(&self) -> bool {
+        let said = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(text);
+        said.is_some_and(|said| {
+            let said = said.to_ascii_lowercase();
+            said.contains("utf-8") || said.contains("utf8")
+        })
+    }
+
     /// Whether standard error shows colours.
     pub(crate) fn stderr_is_colored(&self) -> bool {
         std::io::stderr().is_terminal() && !is_plain()

@@ -107,6 +107,17 @@ impl Ui {
         styled(self.out_colored, style, text)
     }
 
+    /// `text` in `style`, when standard error shows colours.
+    pub(crate) fn styled_on_stderr(&self, style: Style, text: &str) -> String {
+        styled(self.err_colored, style, text)
+    }
+
+    /// How wide the terminal is that standard output is written to, if it is one.
+    pub(crate) fn columns(&self) -> Option<usize> {
+        let term = console::Term::stdout();
+        term.is_term().then(|| usize::from(term.size().1))
+    }
+
     /// Writes a line of styled text that this program made itself.
     pub(crate) fn own_line(&mut self, text: &str) {
         self.raw(text.as_bytes());
@@ -131,6 +142,13 @@ impl Ui {
                 Exit::Failed
             }
         }
+    }
+
+    /// Tells the person what happens, in one line.
+    pub(crate) fn tell(&mut self, text: &str) {
+        let shown = visible(text, Lines::Fold);
+        // When standard error is gone there is nobody left to tell.
+        let _ = writeln!(io::stderr(), "{shown}");
     }
 
     /// Says something to the person: a warning, a hint, progress.

@@ -9,3 +9,6 @@ pub mod desk;
 pub mod overlay;
 pub mod process;
 pub mod profile;
+pub mod prompt;
+pub mod run;
+pub mod teamfile;

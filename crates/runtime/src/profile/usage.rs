@@ -4,13 +4,15 @@
 //! so far, some only one step. A profile says which; here all become one thing. `input` is everything that went in,
 //! `cached` the part of it that came from a cache, `output` everything that came out, thoughts with it.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::file::{Counts, UsagePlaces};
 use super::place::{self, Outputs};
 
 /// Tokens and money.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Usage {
     /// Tokens that went in, those from a cache with them.
     pub input: u64,
@@ -19,6 +21,7 @@ pub struct Usage {
     /// Tokens of `input` that came from a cache.
     pub cached: u64,
     /// Money in millionths of a US dollar, where the CLI says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_micro_usd: Option<u64>,
 }
 

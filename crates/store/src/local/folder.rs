@@ -12,6 +12,7 @@
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -326,6 +327,17 @@ impl Folder {
     fn without(&self, draft: &str, what: &'static str, refused: io::Error) -> StoreFailure {
         let _ = self.remove(draft);
         StoreFailure::io(what, &self.child(draft), refused)
+    }
+
+    /// Makes `name` a link to `target`, whatever file or link stood there. A reader sees the old one or the new one.
+    pub(crate) fn link(&self, target: &Path, name: &str, draft: &str) -> Result<(), StoreFailure> {
+        let there = rustix::fs::readlinkat(&self.handle, name, Vec::new());
+        if there.is_ok_and(|there| there.as_bytes() == target.as_os_str().as_bytes()) {
+            return Ok(());
+        }
+        self.remove(draft)?;
+        rustix::fs::symlinkat(target, &self.handle, draft).map_err(self.refuse("link", name))?;
+        self.promote(draft, name, Durability::Relaxed)
     }
 
     /// Removes a file or a link; answers whether there was one.

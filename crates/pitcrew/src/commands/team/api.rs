@@ -116,6 +116,10 @@ const REQUESTS: &[Request] = &[
 /// descriptions.
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
+#[allow(
+    rustdoc::broken_intra_doc_links,
+    reason = "the brackets of the help text mark what may be left out"
+)]
 pub(crate) struct Api {
     /// The request
     #[arg(value_name = "REQUEST")]

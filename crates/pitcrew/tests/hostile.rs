@@ -19,7 +19,7 @@ use proptest::prelude::*;
 use sandbox::{Answer, Sandbox, answer, skipped};
 use serde_json::{Map, Value, json};
 
-const REQUESTS: [&str; 14] = [
+const REQUESTS: [&str; 20] = [
     "claim-task",
     "transition-task-status",
     "send-message",
@@ -34,9 +34,15 @@ const REQUESTS: [&str; 14] = [
     "claim-next-task",
     "release-task",
     "retry-task",
+    "list-teams",
+    "team-status",
+    "list-members",
+    "add-member",
+    "remove-member",
+    "shutdown-team",
 ];
 
-const FIELDS: [&str; 20] = [
+const FIELDS: [&str; 26] = [
     "team_name",
     "task_id",
     "worker",
@@ -56,6 +62,12 @@ const FIELDS: [&str; 20] = [
     "assignee",
     "blocked_by",
     "cwd",
+    "name",
+    "role",
+    "profile",
+    "members",
+    "tasks",
+    "goal",
     "unknown_field",
 ];
 
@@ -131,6 +143,9 @@ fn field_value(field: &'static str) -> BoxedStrategy<Value> {
         "body" | "result" | "description" | "message_id" | "claim_token" => json!("x"),
         "intent" => json!("inform"),
         "blocked_by" => json!(["1"]),
+        "name" => json!("w3"),
+        "members" => json!(["a", { "name": "b", "role": "coder" }]),
+        "tasks" => json!(["x", { "description": "y" }]),
         "hold_ms" | "lease_ms" => json!(5),
         "undelivered_only" => json!(true),
         _ => Value::Null,
@@ -188,6 +203,28 @@ proptest! {
     }
 
     #[test]
+    fn no_input_founds_a_team_anywhere_else(input in input()) {
+        let sandbox = Sandbox::with_team(&["w1"], &[]);
+        let mut input = input;
+        if let Some(fields) = input.as_object_mut() {
+            fields.remove("cwd");
+            if fields.get("team_name") == Some(&json!("t")) {
+                fields.insert("team_name".to_string(), json!("u"));
+            }
+        }
+        let before = outside(&sandbox);
+        let answer = sandbox.feed(["team", "api", "create-team", "--input", "-", "--json"], input.to_string().as_bytes());
+        let founded = in_shape(&answer)["ok"] == true;
+        let teams = sandbox.root().join(".omp/state/team").display().to_string();
+        let elsewhere = |paths: BTreeSet<String>| -> BTreeSet<String> {
+            paths.into_iter().filter(|path| !path.starts_with(&teams)).collect()
+        };
+        prop_assert_eq!(elsewhere(outside(&sandbox)), elsewhere(before));
+        let count = sandbox.call(["team", "list", "--json"]).succeeded().json()["teams"].as_array().unwrap().len();
+        prop_assert_eq!(count, 1 + usize::from(founded));
+    }
+
+    #[test]
     fn no_bytes_for_an_input_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), request in prop::sample::select(&REQUESTS[..])) {
         let sandbox = Sandbox::new();
         in_shape(&sandbox.feed(["team", "api", request, "--input", "-", "--json"], &bytes));
@@ -211,6 +248,9 @@ proptest! {
         let answer = sandbox.call(&words);
         prop_assert!(!answer.stderr.contains("panicked"), "{words:?}: {answer:#?}");
         prop_assert!(answer.status.is_some_and(|status| status <= 3), "{words:?}: {answer:#?}");
+        let is_control = |c: char| c != '\n' && c != '\t' && c.is_control();
+        prop_assert!(!answer.stderr.chars().any(is_control), "{words:?}: {answer:#?}");
+        prop_assert!(!answer.stdout.chars().any(is_control), "{words:?}: {answer:#?}");
     }
 }
 

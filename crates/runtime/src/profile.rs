@@ -31,6 +31,7 @@ mod place;
 mod plan;
 mod read;
 #[cfg(test)]
+#[path = "profile/tests/recorded.rs"]
 mod recorded;
 mod reset;
 mod template;

@@ -1,6 +1,6 @@
 //! `team shutdown`: the end of a team's work. Its files stay readable.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{name_of, presence};
 use crate::cli::{Entry, Run, failed_answer};
@@ -26,7 +26,7 @@ pub(super) struct Shutdown {
 
 /// What a shutdown did.
 #[derive(Debug, Default)]
-struct Ended {
+pub(super) struct Ended {
     cleared_locks: usize,
     /// Processes that were stopped, in words.
     stopped: Vec<String>,
@@ -37,7 +37,7 @@ struct Ended {
 impl Run for Shutdown {
     fn run(self, context: &mut Context<'_>) -> Result<Exit, Halt> {
         let name = name_of(context, self.name.as_deref(), "shutdown")?;
-        match shut_down(context, &name) {
+        match shut_down(context, &name, None) {
             Ok(ended) => {
                 answer(context, &name, &ended);
                 Ok(Exit::Done)
@@ -47,18 +47,25 @@ impl Run for Shutdown {
     }
 }
 
-fn answer(context: &mut Context<'_>, name: &str, ended: &Ended) {
-    if context.ui.json {
+impl Ended {
+    /// The answer in the reference's form, with what it does not have behind.
+    pub(super) fn value(&self) -> Value {
         let mut answer = json!({
-            "ok": true, "killedPanes": 0, "killedSession": false, "clearedLocks": ended.cleared_locks,
+            "ok": true, "killedPanes": 0, "killedSession": false, "clearedLocks": self.cleared_locks,
         });
-        if !ended.stopped.is_empty() {
-            answer["stopped"] = json!(ended.stopped);
+        if !self.stopped.is_empty() {
+            answer["stopped"] = json!(self.stopped);
         }
-        if let Some(pid) = ended.told {
+        if let Some(pid) = self.told {
             answer["toldRun"] = json!(pid);
         }
-        return context.ui.json(&answer, Layout::Pretty);
+        answer
+    }
+}
+
+fn answer(context: &mut Context<'_>, name: &str, ended: &Ended) {
+    if context.ui.json {
+        return context.ui.json(&ended.value(), Layout::Pretty);
     }
     context.ui.line(&words(name));
     for process in &ended.stopped {
@@ -76,8 +83,12 @@ fn words(name: &str) -> String {
 }
 
 /// Shuts the team down: written down first, so that whoever waits, and a run that drives it, are told.
-fn shut_down(context: &mut Context<'_>, name: &str) -> Result<Ended, Halt> {
-    let team = context.open_named(name, None)?;
+pub(super) fn shut_down(
+    context: &mut Context<'_>,
+    name: &str,
+    start: Option<&str>,
+) -> Result<Ended, Halt> {
+    let team = context.open_named(name, start)?;
     context.leader_only(&team, "shut the team down")?;
     team.desk().mark_shut_down()?;
     let driver = presence::driver(&team)?;

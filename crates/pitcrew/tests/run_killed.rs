@@ -173,6 +173,14 @@ fn b6_a_claim_from_outside_a_turn_is_not_taken_back() {
     );
     assert_eq!(crew.task("gate")["claimToken"], token);
     assert_eq!(crew.task("gate")["status"], "in_progress");
+    let refused = crew.run(&["--fresh"]).ended(1);
+    assert!(
+        refused.stderr.contains("team team is live: task gate of a"),
+        "{refused:#?}"
+    );
+    crew.call(["team", "shutdown", "team"]).ended(0);
+    let (_, seen, _) = crew.start(&["--fresh"]).end();
+    assert_eq!(facts(&seen, "run_started")[0]["founding"], "anew");
 }
 
 #[test]

@@ -201,6 +201,24 @@ fn a_script_without_on_mail_keeps_its_mail_unread_and_the_table_says_so() {
 }
 
 #[test]
+fn mail_that_a_member_took_itself_and_did_not_acknowledge_comes_back_at_its_turns_end() {
+    let crew = Crew::new(&format!(
+        "{SH}[[members]]\nname = 'a'\n[[members]]\nname = 'b'\non_mail = 'cat >> shown'\n\
+         [[tasks]]\nid = 'takes'\nfor = 'b'\ndescription = 'x'\nscript = 'pitcrew send leader up >/dev/null; pitcrew wait --message --timeout 30s > /dev/null && pitcrew inbox --next'\n\
+         [[tasks]]\nid = 'sends'\nfor = 'a'\ndescription = 'x'\nscript = 'pitcrew wait --as leader --message --timeout 30s > /dev/null; pitcrew send b precious > /dev/null'\n"
+    ));
+    let (status, seen, _) = crew.start(&[]).end();
+    assert_eq!(status, Some(0), "{seen:#?}");
+    let takes = crew.task("takes");
+    assert!(
+        takes["result"].as_str().unwrap().contains("precious"),
+        "{takes}"
+    );
+    assert!(crew.read("shown").contains("\nprecious\n"));
+    assert_eq!(report(&seen)["members"][1]["unread"], 0);
+}
+
+#[test]
 fn what_a_member_records_itself_stands() {
     let crew = Crew::new(&format!(
         "{SH}[[members]]\nname = 'a'\n\

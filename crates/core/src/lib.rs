@@ -38,6 +38,7 @@ pub mod name;
 pub mod refusal;
 pub mod role;
 pub mod roster;
+pub mod screen;
 pub mod task;
 pub mod time;
 pub mod visible;

@@ -46,7 +46,8 @@ pub struct Mark {
     pub name: String,
     /// Where it is looked for.
     pub place: Place,
-    /// Only so many rows of the place: those nearest to the composer, or the last of the screen.
+    /// Only so many rows of the place: those nearest to the composer, or the last of the screen. Without a composer,
+    /// every row counts as above and as below.
     pub within: Option<usize>,
     /// The row says one of these.
     pub any: Vec<String>,
@@ -103,7 +104,8 @@ impl Sight<'_> {
             (Place::Below, Some((_, bottom))) => {
                 bottom + 1..height.min((bottom + 1).saturating_add(most))
             }
-            (_, _) => height.saturating_sub(most)..height,
+            (Place::Above | Place::Below, None) => 0..height,
+            (Place::Screen, _) => height.saturating_sub(most)..height,
         };
         let inside = |row: &usize| mark.place == Place::Cursor || !self.is_composer(*row);
         range.filter(inside).collect()
@@ -216,12 +218,12 @@ impl Mark {
     }
 }
 
-/// What follows `start` and the blanks behind it, when `said` starts with it.
+/// What follows `start` and the blanks behind it, when `said` starts with it. Small and capital letters are the same.
 fn strip<'a>(said: &'a [char], start: &str) -> Option<&'a [char]> {
     let length = start.chars().count();
-    let starts =
-        length > 0 && said.len() >= length && start.chars().eq(said[..length].iter().copied());
-    starts.then(|| {
+    let head = said.get(..length).filter(|head| !head.is_empty())?;
+    let same = |(a, b): (&char, char)| *a == b || a.to_lowercase().eq(b.to_lowercase());
+    head.iter().zip(start.chars()).all(same).then(|| {
         let rest = &said[length..];
         let blanks = rest.iter().take_while(|sign| is_blank(**sign)).count();
         &rest[blanks..]

@@ -39,6 +39,7 @@ pub mod refusal;
 pub mod role;
 pub mod roster;
 pub mod screen;
+pub mod submit;
 pub mod task;
 pub mod time;
 pub mod visible;

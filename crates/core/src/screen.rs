@@ -31,7 +31,7 @@ pub use composer::Composer;
 pub use facts::{Cursor, Facts, Row, Tint};
 pub use judge::judge;
 pub use mark::{Mark, Place, Shown};
-pub use signature::{ComposerLook, Shape, ShellLook, Signature};
+pub use signature::{ComposerLook, Continued, Shape, ShellLook, Signature};
 
 /// What a pane is judged to be in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -80,7 +80,9 @@ pub struct Reading {
     pub composer: Composer,
     /// Why a turn seems to run, also when a stronger state hides it.
     pub busy: Option<String>,
-    /// Whether anything at all is on the screen.
+    /// Whether every proof of an idle program stands beside an empty composer, also when a limit hides it.
+    pub at_rest: bool,
+    /// Whether nothing at all is on the screen.
     pub blank: bool,
 }
 

@@ -10,7 +10,7 @@ use super::facts::Facts;
 use super::fold::Page;
 use super::mark::{Mark, Sight};
 use super::shell::Prompt;
-use super::signature::{ComposerLook, ShellLook, Signature};
+use super::signature::{ShellLook, Signature};
 use super::{Reading, State};
 
 /// Judges one screen.
@@ -39,17 +39,20 @@ pub fn judge(facts: &Facts, signature: &Signature) -> Reading {
     };
     let busy = first(&sight, &signature.busy).or_else(|| foreground(facts, signature));
     let blank = facts.is_blank();
+    let rest = (composer == Composer::Empty).then(|| at_rest(&sight, signature));
     let (state, why) = if facts.in_mode == Some(true) {
         (State::Unknown, "the pane is in copy mode".to_string())
     } else if blank {
         (State::Unknown, "the screen is blank".to_string())
     } else {
-        strongest(&sight, signature, look, &composer, busy.as_deref())
+        let idle = rest.as_ref();
+        strongest(&sight, signature, &composer, busy.as_deref(), idle)
     };
     Reading {
         state,
         why,
         composer,
+        at_rest: busy.is_none() && matches!(rest, Some(Ok(_))),
         busy,
         blank,
     }
@@ -81,9 +84,9 @@ fn foreground(facts: &Facts, signature: &Signature) -> Option<String> {
 fn strongest(
     sight: &Sight<'_>,
     signature: &Signature,
-    look: Option<&ComposerLook>,
     composer: &Composer,
     busy: Option<&str>,
+    rest: Option<&Result<String, String>>,
 ) -> (State, String) {
     if let Some(why) = exited(sight, signature) {
         return (State::Exited, why);
@@ -92,7 +95,7 @@ fn strongest(
         return (State::Dialog, why);
     }
     if let Composer::Draft(text) | Composer::Unclear(text) = composer
-        && look.is_some()
+        && signature.composer.is_some()
         && is_command(text)
     {
         return (State::Dialog, "a slash command is being chosen".to_string());
@@ -110,34 +113,31 @@ fn strongest(
             "the composer holds text that may be the program's own".to_string(),
         ),
         Composer::Absent => (State::Unknown, "no composer is at the cursor".to_string()),
-        Composer::Empty => ready(sight, signature),
+        Composer::Empty => match rest {
+            Some(Ok(seen)) => (
+                State::Ready,
+                format!("the cursor stands in the empty composer{seen}"),
+            ),
+            Some(Err(missing)) => (
+                State::Unknown,
+                format!("the composer is empty, but this is missing: {missing}"),
+            ),
+            None => (State::Unknown, "nothing was proved".to_string()),
+        },
     }
 }
 
-fn ready(sight: &Sight<'_>, signature: &Signature) -> (State, String) {
-    let facts = sight.facts;
-    if let Some(shell) = &signature.shell
-        && shell.runs(facts) != Some(true)
-    {
-        let why = "nobody says that the shell is in the foreground";
-        return (State::Unknown, why.to_string());
+/// The proofs that an idle program stands beside its empty composer, or the first that is missing.
+fn at_rest(sight: &Sight<'_>, signature: &Signature) -> Result<String, String> {
+    match &signature.shell {
+        Some(shell) if shell.runs(sight.facts) != Some(true) => {
+            return Err("a shell in the foreground".to_string());
+        }
+        Some(_) => {}
+        None if signature.ready.is_empty() => return Err("any proof in the profile".to_string()),
+        None => {}
     }
-    if signature.composer.is_some() && signature.ready.is_empty() {
-        return (
-            State::Unknown,
-            "the profile has no proof of ready".to_string(),
-        );
-    }
-    match proofs(sight, &signature.ready) {
-        Ok(seen) => (
-            State::Ready,
-            format!("the cursor stands in the empty composer{seen}"),
-        ),
-        Err(missing) => (
-            State::Unknown,
-            format!("the composer is empty, but this is missing: {missing}"),
-        ),
-    }
+    proofs(sight, &signature.ready).map_err(ToString::to_string)
 }
 
 /// A program that has ended: what it leaves behind, what tmux writes over a dead pane, or a shell's prompt.

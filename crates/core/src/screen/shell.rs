@@ -9,6 +9,9 @@ use super::signature::ShellLook;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+/// The most rows that a command is followed over.
+const MOST_ROWS: usize = 20;
+
 /// What stands at a shell's prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Prompt {
@@ -25,23 +28,42 @@ impl ShellLook {
         Some(self.shells.iter().any(|shell| shell == command))
     }
 
-    /// Reads the prompt at the cursor; `None` when there is none.
+    /// Reads the prompt at the cursor; `None` when there is none. A command that fills its row goes on in the next, so
+    /// rows above are taken in as long as they are full and no prompt was found.
     pub(super) fn read(&self, facts: &Facts) -> Option<Prompt> {
         let cursor = facts.cursor?;
         let (x, y) = (usize::from(cursor.x), usize::from(cursor.y));
-        let row = facts.rows.get(y)?;
-        let below = facts.rows.get(y + 1..).unwrap_or_default();
+        let below = facts.rows.get(y + 1..)?;
         if below.iter().any(|row| !row.text.chars().all(is_blank)) {
             return None;
         }
-        let mut signs: Vec<char> = row.text.chars().collect();
-        if signs.len() < x {
-            signs.resize(x, ' ');
+        let columns = facts.columns();
+        let mut signs: Vec<char> = Vec::new();
+        for (above, row) in facts.rows[..=y].iter().rev().enumerate() {
+            let mut row: Vec<char> = row.text.chars().collect();
+            let full = row.len() >= columns && columns > 0;
+            match above {
+                0 if row.len() < x => row.resize(x, ' '),
+                0 => {}
+                _ if !full || above > MOST_ROWS => return None,
+                _ => {}
+            }
+            row.append(&mut signs);
+            signs = row;
+            let typed = x + above * columns;
+            if let Some(prompt) = self.read_line(&signs, typed) {
+                return Some(prompt);
+            }
         }
+        None
+    }
+
+    /// Reads a line with a prompt and the cursor at `x`.
+    fn read_line(&self, signs: &[char], x: usize) -> Option<Prompt> {
         if signs.starts_with(&['>', ' ']) && x >= 2 {
             return Some(Prompt::Draft(signs[2..].iter().collect()));
         }
-        let end = (0..signs.len()).find(|at| self.ends_prompt(&signs, *at))?;
+        let end = (0..signs.len()).find(|at| self.ends_prompt(signs, *at))?;
         let typed = end + 2;
         if x < typed {
             return None;

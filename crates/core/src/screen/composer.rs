@@ -38,6 +38,13 @@ pub(super) struct Found {
     cursor_home: bool,
 }
 
+/// Whether the composer's prompt is on the screen.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Prompt {
+    Seen,
+    Scrolled,
+}
+
 impl Shape {
     fn fits(&self, line: Option<&Line>) -> bool {
         let Some(line) = line else { return false };
@@ -102,17 +109,24 @@ impl ComposerLook {
         shapes.all(|(at, shape)| shape.fits(page.lines.get(bottom + 1 + at)))
     }
 
-    /// The first row of the composer whose row `y` has the cursor, and its prompt's column.
-    fn top(&self, page: &Page, y: usize) -> Option<(usize, usize)> {
+    /// The first row of the composer whose row `y` has the cursor, its prompt's column, and whether the prompt is in
+    /// sight: a long draft scrolls it out of a small composer.
+    fn top(&self, page: &Page, y: usize) -> Option<(usize, usize, Prompt)> {
         for top in (y.saturating_sub(MOST_ROWS)..=y).rev() {
             let line = page.lines.get(top)?;
-            if let Some(column) = self.prompt_column(line)
-                && self.framed_above(page, top)
-            {
-                let mut between = page.lines[top + 1..=y].iter();
-                return between
-                    .all(|line| self.continues(line, column))
-                    .then_some((top, column));
+            let above = top.checked_sub(1).and_then(|row| page.lines.get(row));
+            let (column, prompt) = match (self.prompt_column(line), self.column) {
+                (Some(column), _) => (column, Prompt::Seen),
+                (None, Some(column)) => (column, Prompt::Scrolled),
+                (None, None) => return None,
+            };
+            // A blank row above is no frame: it may be one of the draft's own.
+            let framed = prompt == Prompt::Seen || above.is_some_and(|line| !line.is_blank());
+            if framed && self.framed_above(page, top) {
+                let first = top + usize::from(prompt == Prompt::Seen);
+                let mut rest = page.lines[first..=y].iter();
+                let whole = rest.all(|line| self.continues(line, column));
+                return whole.then_some((top, column, prompt));
             }
         }
         None
@@ -137,14 +151,14 @@ impl ComposerLook {
             return None;
         }
         let (x, y) = (usize::from(cursor.x), usize::from(cursor.y));
-        let (top, prompt) = self.top(page, y)?;
-        let bottom = self.bottom(page, y, prompt)?;
-        let column = prompt + self.cursor;
+        let (top, column, prompt) = self.top(page, y)?;
+        let bottom = self.bottom(page, y, column)?;
+        let column = column + self.cursor;
         (x >= column).then_some(Found {
             top,
             bottom,
             column,
-            cursor_home: x == column && y == top,
+            cursor_home: x == column && y == top && prompt == Prompt::Seen,
         })
     }
 

@@ -39,7 +39,7 @@ pub struct Keys {
     pub clear: Option<String>,
     /// Between the paste and the submit key.
     pub burst_ms: u32,
-    /// Between two looks for the pasted text.
+    /// Between the first two looks for the pasted text; each further one waits half as long again.
     pub see_ms: u32,
     /// How often the pasted text is looked for.
     pub see_looks: u8,
@@ -68,7 +68,7 @@ impl Default for Keys {
             clear: Some("C-c".into()),
             burst_ms: 120,
             see_ms: 80,
-            see_looks: 5,
+            see_looks: 7,
             verify_ms: 150,
             verify_looks: 4,
             tries: 3,
@@ -90,10 +90,20 @@ impl Keys {
 
     /// How long to wait before the look number `look` (from 0) after a submit key.
     pub(super) fn verify_after(&self, look: u8) -> i64 {
-        let mut wait = i64::from(self.verify_ms);
-        for _ in 0..look.min(16) {
-            wait += wait / 2;
-        }
-        wait
+        growing(self.verify_ms, look)
     }
+
+    /// How long to wait after the look number `look` (from 1) for the pasted text.
+    pub(super) fn see_after(&self, look: u8) -> i64 {
+        growing(self.see_ms, look.saturating_sub(1))
+    }
+}
+
+/// `ms`, half as long again for each of `times`.
+fn growing(ms: u32, times: u8) -> i64 {
+    let mut wait = i64::from(ms);
+    for _ in 0..times.min(16) {
+        wait += wait / 2;
+    }
+    wait
 }

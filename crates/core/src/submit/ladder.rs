@@ -374,7 +374,7 @@ impl Submit {
     }
 
     fn settle(&self, now: Timestamp) -> Step {
-        Step::Settle(now.plus_millis(i64::from(self.plan.keys.see_ms)))
+        Step::Settle(now.plus_millis(self.plan.keys.see_after(self.looks)))
     }
 
     fn mixed(&self) -> Step {

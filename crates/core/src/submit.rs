@@ -25,9 +25,11 @@ mod gates;
 mod keys;
 mod ladder;
 mod own;
+mod plan;
 
 pub use keys::{Echo, Keys, WhileBusy};
-pub use ladder::{LimitPolicy, Plan, PlanRefused, Submit};
+pub use ladder::Submit;
+pub use plan::{LimitPolicy, Plan, PlanRefused};
 
 /// What runs in a pane's foreground.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

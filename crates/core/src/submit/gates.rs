@@ -3,7 +3,7 @@
 use alloc::string::{String, ToString};
 
 use super::keys::{Keys, WhileBusy};
-use super::ladder::LimitPolicy;
+use super::plan::LimitPolicy;
 use super::{Foreground, Look, NotWoken, Pane};
 use crate::screen::{Composer, Reading, State};
 

@@ -1,15 +1,15 @@
 //! The ladder itself: which order comes next, and what each answer leads to.
 
-use alloc::format;
-use alloc::string::{String, ToString};
-use core::fmt;
+use alloc::string::ToString;
 
 use super::gates::{self, Shut};
-use super::keys::{Echo, Keys};
 use super::own::{self, Held};
+use super::plan::Plan;
 use super::{Guard, Left, Look, NotWoken, Order, Outcome, Sent};
-use crate::screen::{Composer, Reading, Signature, State, judge};
+use crate::screen::{Reading, judge};
 use crate::time::Timestamp;
+
+mod effect;
 
 /// How often a guard may fail to hold before the pane counts as too restless.
 const HOLDS: u8 = 6;
@@ -19,92 +19,6 @@ const CLEAR_MS: i64 = 200;
 
 /// How often the effect of the clear key is looked for.
 const CLEAR_LOOKS: u8 = 3;
-
-/// What is done about a limit on the screen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum LimitPolicy {
-    /// Nothing is typed.
-    #[default]
-    Wait,
-    /// The limit should be over: its text alone forbids nothing.
-    TryAgain,
-}
-
-/// What to submit, where and how.
-#[derive(Debug, Clone)]
-pub struct Plan {
-    text: String,
-    leftover: Option<String>,
-    signature: Signature,
-    keys: Keys,
-    limit: LimitPolicy,
-}
-
-/// Why a text cannot be submitted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PlanRefused {
-    /// It says nothing.
-    Empty,
-    /// It has a line end or another control character.
-    Control,
-    /// It opens with a sign that agents read as a command.
-    Command(char),
-}
-
-impl fmt::Display for PlanRefused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Empty => write!(f, "the text is empty"),
-            Self::Control => write!(f, "the text has a control character"),
-            Self::Command(sign) => write!(f, "the text opens with {sign:?}, which is a command"),
-        }
-    }
-}
-
-impl core::error::Error for PlanRefused {}
-
-impl Plan {
-    /// A plan to submit one line of text.
-    ///
-    /// # Errors
-    /// [`PlanRefused`] for a text that is not one plain line.
-    pub fn new(text: &str, signature: Signature, keys: Keys) -> Result<Self, PlanRefused> {
-        if text.trim().is_empty() {
-            return Err(PlanRefused::Empty);
-        }
-        if text.chars().any(char::is_control) {
-            return Err(PlanRefused::Control);
-        }
-        let opens = text.trim_start().chars().next();
-        match opens {
-            Some(sign) if !keys.is_shell && "/!#@&?".contains(sign) => {
-                return Err(PlanRefused::Command(sign));
-            }
-            _ => {}
-        }
-        Ok(Self {
-            text: text.to_string(),
-            leftover: None,
-            signature,
-            keys,
-            limit: LimitPolicy::Wait,
-        })
-    }
-
-    /// With a text of ours that an earlier try left in the composer: a draft that is exactly this is ours.
-    #[must_use]
-    pub fn after_leftover(mut self, leftover: Option<String>) -> Self {
-        self.leftover = leftover;
-        self
-    }
-
-    /// With another policy about limits.
-    #[must_use]
-    pub fn with_limit_policy(mut self, limit: LimitPolicy) -> Self {
-        self.limit = limit;
-        self
-    }
-}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Step {
@@ -380,103 +294,6 @@ impl Submit {
     fn mixed(&self) -> Step {
         let why = "somebody wrote into the composer beside our text".to_string();
         self.not_woken((NotWoken::Draft, why))
-    }
-
-    fn verify(&mut self, now: Timestamp, look: &Look, reading: &Reading) -> Step {
-        let keys = &self.plan.keys;
-        let held = own::held(&reading.composer, &self.plan.text, keys);
-        let echoed = own::echoes(&look.facts, &reading.composer, &self.plan.text) > self.echoes;
-        let began = reading.busy.is_some() && !self.was_busy;
-        let left = match held {
-            Held::Nothing => echoed || (keys.echo == Echo::Hidden && began),
-            Held::Foreign => echoed,
-            Held::Unknown => keys.is_shell && began && reading.state == State::Busy,
-            Held::Ours | Held::Partly | Held::Mixed => false,
-        };
-        match held {
-            _ if left && self.was_busy => Step::Done(Outcome::QueuedByTool),
-            _ if left => Step::Done(Outcome::Submitted),
-            Held::Mixed => self.mixed(),
-            Held::Ours => self.still_there(now, look, reading),
-            Held::Nothing => self.undecided(
-                now,
-                reading,
-                "our text left the composer, but nothing shows that it was taken".into(),
-            ),
-            _ => self.undecided(now, reading, reading.why.clone()),
-        }
-    }
-
-    /// Another look, or the admission that it cannot be told.
-    fn undecided(&mut self, now: Timestamp, reading: &Reading, why: String) -> Step {
-        self.looks += 1;
-        if self.looks < self.plan.keys.verify_looks {
-            return Step::Take(now.plus_millis(self.plan.keys.verify_after(self.looks)));
-        }
-        let left = match reading.composer {
-            Composer::Empty => Left::Nothing,
-            _ => Left::Unknown,
-        };
-        Step::Done(Outcome::NotWoken {
-            reason: NotWoken::CannotTell,
-            why,
-            left,
-        })
-    }
-
-    /// The text is still in the composer after a submit key.
-    fn still_there(&mut self, now: Timestamp, look: &Look, reading: &Reading) -> Step {
-        self.looks += 1;
-        // A turn that began meanwhile: when the program takes the text now, it takes it for later.
-        self.was_busy |= reading.busy.is_some();
-        let keys = &self.plan.keys;
-        if self.looks < keys.verify_looks {
-            return Step::Take(now.plus_millis(keys.verify_after(self.looks)));
-        }
-        if self.tries < keys.tries {
-            self.looks = 0;
-            return self.see(now, look, reading);
-        }
-        let stuck = |why: &str| Outcome::NotWoken {
-            reason: NotWoken::ClearFailed,
-            why: format!(
-                "{} tries left the text in the composer, and {why}",
-                self.tries
-            ),
-            left: Left::Text,
-        };
-        if keys.clear.is_none() {
-            return Step::Done(stuck("the profile clears nothing"));
-        }
-        if self.cleared {
-            return Step::Done(stuck("the clear key was used before"));
-        }
-        match (gates::clear(reading), guard(look, reading)) {
-            (Ok(()), Some(guard)) => Step::Clear(guard, After::Tries),
-            (Ok(()), None) => Step::Done(stuck("the cursor was not seen")),
-            (Err(why), _) => Step::Done(stuck(&why)),
-        }
-    }
-
-    fn see_cleared(&mut self, now: Timestamp, reading: &Reading, after: After) -> Step {
-        self.looks += 1;
-        match (&reading.composer, after) {
-            (Composer::Empty, After::Leftover) => {
-                self.looks = 0;
-                Step::Gates
-            }
-            (Composer::Empty, After::Tries) => Step::Done(Outcome::NotWoken {
-                reason: NotWoken::NotSubmittedAfterTries,
-                why: format!("{} tries left the text in the composer", self.tries),
-                left: Left::Nothing,
-            }),
-            _ if self.looks < CLEAR_LOOKS => Step::Cleared(now.plus_millis(CLEAR_MS), after),
-            _ => Step::Done(Outcome::NotWoken {
-                reason: NotWoken::ClearFailed,
-                why: "the clear key left something in the composer".to_string(),
-                left: Left::Unknown,
-            }),
-        }
     }
 
     fn not_woken(&self, (reason, why): Shut) -> Step {

@@ -288,7 +288,7 @@ fn c3_no_event_before_any_order_makes_it_lie_or_harm() {
 fn c3_no_two_events_make_it_lie_or_harm() {
     for quirk in QUIRKS {
         let (_, _, orders) = run(quirk, &[]);
-        let orders = orders.min(16);
+        let orders = orders.min(11);
         for first in [
             Event::DialogOpens,
             Event::HumanTypes,

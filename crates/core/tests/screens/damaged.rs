@@ -14,6 +14,8 @@ enum Damage {
     Blanked { row: usize },
     /// A row is cut on the right.
     Cut { row: usize, at: usize },
+    /// A row loses its left part.
+    CutLeft { row: usize, at: usize },
     /// Every row is cut on the right.
     Narrowed { at: usize },
     /// The screen begins further down.
@@ -29,6 +31,7 @@ fn damage() -> impl Strategy<Value = Damage> {
         (row.clone(), 0u16..2).prop_map(|(row, cursor_moves)| Damage::Added { row, cursor_moves }),
         row.clone().prop_map(|row| Damage::Blanked { row }),
         (row.clone(), 0usize..120).prop_map(|(row, at)| Damage::Cut { row, at }),
+        (row.clone(), 0usize..120).prop_map(|(row, at)| Damage::CutLeft { row, at }),
         (10usize..120).prop_map(|at| Damage::Narrowed { at }),
         (1usize..30).prop_map(|rows| Damage::Scrolled { rows }),
         (1usize..30).prop_map(|rows| Damage::Shortened { rows }),
@@ -65,6 +68,10 @@ fn damaged(facts: &mut Facts, damage: &Damage) {
         }
         Damage::Blanked { row } if row < height => facts.rows[row] = Row::default(),
         Damage::Cut { row, at } if row < height => cut(&mut facts.rows[row], at),
+        Damage::CutLeft { row, at } if row < height => {
+            let t: String = facts.rows[row].text.chars().skip(at).collect();
+            facts.rows[row].text = t;
+        }
         Damage::Narrowed { at } => facts.rows.iter_mut().for_each(|row| cut(row, at)),
         Damage::Scrolled { rows } => {
             let rows = rows.min(height);
@@ -93,7 +100,7 @@ fn no_damage_makes_a_screen_ready() {
     let damages = prop::collection::vec(damage(), 1..5);
     let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
         failure_persistence: None,
-        ..ProptestConfig::with_cases(400)
+        ..ProptestConfig::with_cases(200)
     });
     let outcome = runner.run(&damages, |damages| {
         for (screen, signature) in &screens {

@@ -210,5 +210,17 @@ pub enum Outcome {
     },
 }
 
+impl Outcome {
+    /// The word in JSON and events.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Submitted => "submitted",
+            Self::QueuedByTool => "queued_by_tool",
+            Self::NotWoken { .. } => "not_woken",
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -49,7 +49,7 @@ pub struct Keys {
     pub verify_looks: u8,
     /// How often the submit key is sent.
     pub tries: u8,
-    /// How long triggers are gathered before one line is typed.
+    /// How long triggers are gathered before one line is typed: the `gather_ms` of the nudge's timing for this program.
     pub gather_ms: u32,
     /// What is done while a turn is running.
     pub while_busy: WhileBusy,

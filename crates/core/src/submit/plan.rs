@@ -1,7 +1,6 @@
 //! A plan: one line of text, how the program looks and takes it, and what is known from before.
 
 use alloc::string::{String, ToString};
-use core::fmt;
 
 use super::keys::Keys;
 use crate::screen::Signature;
@@ -27,27 +26,18 @@ pub struct Plan {
 }
 
 /// Why a text cannot be submitted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PlanRefused {
     /// It says nothing.
+    #[error("the text is empty")]
     Empty,
     /// It has a line end or another control character.
+    #[error("the text has a control character")]
     Control,
     /// It opens with a sign that agents read as a command.
+    #[error("the text opens with {0:?}, which starts a command")]
     Command(char),
 }
-
-impl fmt::Display for PlanRefused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Empty => write!(f, "the text is empty"),
-            Self::Control => write!(f, "the text has a control character"),
-            Self::Command(sign) => write!(f, "the text opens with {sign:?}, which is a command"),
-        }
-    }
-}
-
-impl core::error::Error for PlanRefused {}
 
 impl Plan {
     /// A plan to submit one line of text.

@@ -99,11 +99,14 @@ impl Keys {
     }
 }
 
+/// The longest single wait between two looks.
+const MOST_MS: i64 = 1_000;
+
 /// `ms`, half as long again for each of `times`.
 fn growing(ms: u32, times: u8) -> i64 {
     let mut wait = i64::from(ms);
     for _ in 0..times.min(16) {
-        wait += wait / 2;
+        wait = (wait + wait / 2).min(MOST_MS.max(i64::from(ms)));
     }
     wait
 }

@@ -11,6 +11,10 @@ use super::{After, CLEAR_LOOKS, CLEAR_MS, Step, Submit, guard};
 use crate::screen::{Composer, Reading, State};
 use crate::time::Timestamp;
 
+/// How many looks more a program gets whose composer no longer holds the text: looking costs nothing there, and a slow
+/// program shows a message late.
+const PATIENCE: u8 = 5;
+
 impl Submit {
     pub(super) fn verify(&mut self, now: Timestamp, look: &Look, reading: &Reading) -> Step {
         let keys = &self.plan.keys;
@@ -40,8 +44,9 @@ impl Submit {
     /// Another look, or the admission that it cannot be told.
     pub(super) fn undecided(&mut self, now: Timestamp, reading: &Reading, why: String) -> Step {
         self.looks += 1;
-        if self.looks < self.plan.keys.verify_looks {
-            return Step::Take(now.plus_millis(self.plan.keys.verify_after(self.looks)));
+        let keys = &self.plan.keys;
+        if self.looks < keys.verify_looks.saturating_add(PATIENCE) {
+            return Step::Take(now.plus_millis(keys.verify_after(self.looks)));
         }
         let left = match reading.composer {
             Composer::Empty => Left::Nothing,

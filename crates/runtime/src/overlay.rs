@@ -85,30 +85,14 @@ impl Overlay<'_> {
 
     fn mail_section(&self, page: &mut String) {
         page.push_str("\n## Messages\n\n");
-        let names: Vec<String> = self
-            .teammates
-            .iter()
-            .map(|name| format!("`{name}`"))
-            .collect();
+        let names: Vec<String> = self.teammates.iter().map(|name| format!("`{name}`")).collect();
         let _ = match names.as_slice() {
-            [] => writeln!(
-                page,
-                "You can write to `leader`. Unknown names are refused.\n"
-            ),
+            [] => writeln!(page, "You can write to `leader`. Unknown names are refused.\n"),
             names => {
-                writeln!(
-                    page,
-                    "You can write to `leader` and to {}. Unknown names are refused.\n",
-                    names.join(", ")
-                )
+                writeln!(page, "You can write to `leader` and to {}. Unknown names are refused.\n", names.join(", "))
             }
         };
-        for words in [
-            "send leader 'your text'",
-            "broadcast 'your text'",
-            "inbox",
-            "inbox --ack <id>",
-        ] {
+        for words in ["send leader 'your text'", "broadcast 'your text'", "inbox", "inbox --ack <id>"] {
             page.push_str(&self.short(words));
         }
         page.push_str(
@@ -123,10 +107,7 @@ impl Overlay<'_> {
         let id = self.task.map_or("<id>", |(id, _)| id);
         page.push_str("\n## The same as requests\n\n");
         let requests = [
-            (
-                "claim-task",
-                json!({ "team_name": team, "task_id": id, "worker": member, "cwd": cwd }),
-            ),
+            ("claim-task", json!({ "team_name": team, "task_id": id, "worker": member, "cwd": cwd })),
             (
                 "transition-task-status",
                 json!({
@@ -141,29 +122,19 @@ impl Overlay<'_> {
                     "to": "failed", "claim_token": "<claim_token>", "result": "why",
                 }),
             ),
-            (
-                "send-message",
-                json!({ "team_name": team, "from": member, "to": "leader", "body": "your text", "cwd": cwd }),
-            ),
+            ("send-message", json!({ "team_name": team, "from": member, "to": "leader", "body": "your text", "cwd": cwd })),
             (
                 "send-message",
                 json!({ "team_name": team, "from": member, "to": "<teammate>", "body": "your text", "cwd": cwd }),
             ),
-            (
-                "mailbox-list",
-                json!({ "team_name": team, "worker": member, "undelivered_only": true, "cwd": cwd }),
-            ),
+            ("mailbox-list", json!({ "team_name": team, "worker": member, "undelivered_only": true, "cwd": cwd })),
             (
                 "mailbox-mark-delivered",
                 json!({ "team_name": team, "worker": member, "message_id": "<id>", "cwd": cwd }),
             ),
         ];
         for (request, input) in requests {
-            let _ = writeln!(
-                page,
-                "    omp team api {request} --input {} --json",
-                quoted(&input.to_string())
-            );
+            let _ = writeln!(page, "    omp team api {request} --input {} --json", quoted(&input.to_string()));
         }
         page.push_str("\nThe claim token is in the answer of claim-task, as `claimToken`.\n");
     }
@@ -192,31 +163,13 @@ mod tests {
 
     #[test]
     fn every_request_is_one_shell_word_that_holds_json() {
-        for root in [
-            "/project",
-            "/with blank/it's \"here\"",
-            "/a$(touch x)`y`\\",
-            "/naïve ☃",
-        ] {
+        for root in ["/project", "/with blank/it's \"here\"", "/a$(touch x)`y`\\", "/naïve ☃"] {
             let page = page(root, "w1");
-            let requests: Vec<&str> = page
-                .lines()
-                .filter(|line| line.contains(" team api "))
-                .collect();
+            let requests: Vec<&str> = page.lines().filter(|line| line.contains(" team api ")).collect();
             assert_eq!(requests.len(), 7);
             for line in requests {
-                let word = line
-                    .split_once("--input ")
-                    .unwrap()
-                    .1
-                    .strip_suffix(" --json")
-                    .unwrap();
-                let inner = word
-                    .strip_prefix('\'')
-                    .unwrap()
-                    .strip_suffix('\'')
-                    .unwrap()
-                    .replace(r"'\''", "'");
+                let word = line.split_once("--input ").unwrap().1.strip_suffix(" --json").unwrap();
+                let inner = word.strip_prefix('\'').unwrap().strip_suffix('\'').unwrap().replace(r"'\''", "'");
                 let input: serde_json::Value = serde_json::from_str(&inner).unwrap();
                 assert_eq!(input["cwd"], root);
                 assert_eq!(input["team_name"], "gold");
@@ -228,9 +181,7 @@ mod tests {
     fn names_of_64_characters_and_long_paths_stand_whole() {
         let (root, member) = (format!("/{}", "deep/".repeat(200)), "m".repeat(64));
         let page = page(&root, &member);
-        assert!(page.contains(&format!(
-            "--root {root} --team gold --as {member} task claim 1\n"
-        )));
+        assert!(page.contains(&format!("--root {root} --team gold --as {member} task claim 1\n")));
     }
 
     #[test]

@@ -24,13 +24,7 @@ fn name(text: &str) -> Name {
 }
 
 fn recruit(text: &str) -> Recruit {
-    Recruit {
-        name: name(text),
-        role: "coder".into(),
-        seat: Seat::Headless,
-        profile: None,
-        task_id: None,
-    }
+    Recruit { name: name(text), role: "coder".into(), seat: Seat::Headless, profile: None, task_id: None }
 }
 
 impl Crew {
@@ -42,13 +36,7 @@ impl Crew {
             entropy: SeededEntropy::new(1),
         };
         let members = members.iter().map(|member| recruit(member)).collect();
-        crew.desk()
-            .found(&Plan {
-                founding: Founding::default(),
-                members,
-                tasks: Vec::new(),
-            })
-            .unwrap();
+        crew.desk().found(&Plan { founding: Founding::default(), members, tasks: Vec::new() }).unwrap();
         crew
     }
 
@@ -72,16 +60,11 @@ impl Crew {
     }
 
     fn bodies(&self, owner: &str) -> Vec<String> {
-        self.unread(owner)
-            .into_iter()
-            .map(|message| message.body)
-            .collect()
+        self.unread(owner).into_iter().map(|message| message.body).collect()
     }
 
     fn raw(&self, owner: &str, line: &str) {
-        self.store
-            .append(&Log::Mailbox(name(owner)), &[line.as_bytes()])
-            .unwrap();
+        self.store.append(&Log::Mailbox(name(owner)), &[line.as_bytes()]).unwrap();
     }
 
     fn settings(&self, settings: Settings) {
@@ -95,15 +78,8 @@ impl Crew {
     }
 
     fn task(&self, description: &str, blocked_by: &[&str]) -> TaskId {
-        let blocked_by = blocked_by
-            .iter()
-            .map(|id| TaskId::new(id).unwrap())
-            .collect();
-        let plan = TaskPlan {
-            description: description.into(),
-            blocked_by,
-            ..TaskPlan::default()
-        };
+        let blocked_by = blocked_by.iter().map(|id| TaskId::new(id).unwrap()).collect();
+        let plan = TaskPlan { description: description.into(), blocked_by, ..TaskPlan::default() };
         self.desk().add_tasks(&[plan]).unwrap().remove(0)
     }
 
@@ -113,17 +89,11 @@ impl Crew {
 }
 
 fn as_member(member: &str) -> Credentials {
-    Credentials {
-        token: None,
-        claimed: Some(member.into()),
-    }
+    Credentials { token: None, claimed: Some(member.into()) }
 }
 
 fn keyed(body: &str, key: &str) -> Draft {
-    Draft {
-        idempotency_key: Some(key.into()),
-        ..Draft::text(body)
-    }
+    Draft { idempotency_key: Some(key.into()), ..Draft::text(body) }
 }
 
 fn refusal<T: std::fmt::Debug>(result: Result<T, NotDone>) -> Refusal {
@@ -138,45 +108,25 @@ fn code<T: std::fmt::Debug>(result: Result<T, NotDone>) -> &'static str {
 }
 
 fn end<'a>(to: &'a str, token: &'a str) -> Change<'a> {
-    Change {
-        from: "in_progress",
-        to,
-        token,
-        result: None,
-    }
+    Change { from: "in_progress", to, token, result: None }
 }
 
 #[test]
 fn a1_an_unknown_recipient_is_refused_and_nothing_is_created() {
     let crew = Crew::of(&["w1", "w2"]);
     for to in ["w3", "W1", "team-lead"] {
-        let Refusal::UnknownRecipient { valid, .. } = refusal(crew.desk().send(
-            &Credentials::default(),
-            to,
-            &Draft::text("x"),
-        )) else {
+        let Refusal::UnknownRecipient { valid, .. } =
+            refusal(crew.desk().send(&Credentials::default(), to, &Draft::text("x")))
+        else {
             panic!("{to}")
         };
         assert_eq!(valid, ["w1", "w2", "leader"]);
     }
     for to in ["w1 ", "", "../w1"] {
-        assert_eq!(
-            code(
-                crew.desk()
-                    .send(&Credentials::default(), to, &Draft::text("x"))
-            ),
-            "invalid_name",
-            "{to:?}"
-        );
+        assert_eq!(code(crew.desk().send(&Credentials::default(), to, &Draft::text("x"))), "invalid_name", "{to:?}");
     }
     crew.desk().remove_member("w2").unwrap();
-    assert_eq!(
-        code(
-            crew.desk()
-                .send(&Credentials::default(), "w2", &Draft::text("x"))
-        ),
-        "unknown_recipient"
-    );
+    assert_eq!(code(crew.desk().send(&Credentials::default(), "w2", &Draft::text("x"))), "unknown_recipient");
     assert!(crew.unread("w1").is_empty());
 }
 
@@ -185,41 +135,20 @@ fn a1_a_team_that_does_not_exist_is_not_found_even_for_its_leader() {
     let store = MemoryStore::new();
     let (team, clock, entropy) = (name("ghost"), ManualClock::at(0), SeededEntropy::new(1));
     let desk = Desk::new(&team, &store, &clock, &entropy);
-    assert_eq!(
-        code(desk.send(&Credentials::default(), "leader", &Draft::text("x"))),
-        "team_not_found"
-    );
-    assert_eq!(
-        store
-            .read(&Log::Mailbox(Name::leader()), 0, 10)
-            .unwrap()
-            .bytes,
-        b""
-    );
+    assert_eq!(code(desk.send(&Credentials::default(), "leader", &Draft::text("x"))), "team_not_found");
+    assert_eq!(store.read(&Log::Mailbox(Name::leader()), 0, 10).unwrap().bytes, b"");
 }
 
 #[test]
 fn a3_a_cut_record_is_reported_and_what_follows_is_listed() {
     let crew = Crew::of(&["w1"]);
-    crew.desk()
-        .send(&Credentials::default(), "w1", &Draft::text("first"))
-        .unwrap();
-    crew.raw(
-        "w1",
-        r#"{"type":"message","id":"cut","from":"leader","to":"w1","bo"#,
-    );
-    let sent = crew
-        .desk()
-        .send(&Credentials::default(), "w1", &Draft::text("second"))
-        .unwrap();
+    crew.desk().send(&Credentials::default(), "w1", &Draft::text("first")).unwrap();
+    crew.raw("w1", r#"{"type":"message","id":"cut","from":"leader","to":"w1","bo"#);
+    let sent = crew.desk().send(&Credentials::default(), "w1", &Draft::text("second")).unwrap();
     crew.desk().acknowledge(&name("w1"), &[&sent.id]).unwrap();
     assert_eq!(crew.bodies("w1"), ["first"]);
-    let report = crew
-        .desk()
-        .list_mail(&name("w1"), Which::Unread, &mut |_| {
-            Ok(ControlFlow::Continue(()))
-        })
-        .unwrap();
+    let report =
+        crew.desk().list_mail(&name("w1"), Which::Unread, &mut |_| Ok(ControlFlow::Continue(()))).unwrap();
     assert_eq!((report.damaged, report.listed), (1, 1));
     assert!(report.damage[0].at > 0 && report.damage[0].len > 0);
 }
@@ -227,54 +156,25 @@ fn a3_a_cut_record_is_reported_and_what_follows_is_listed() {
 #[test]
 fn a4_what_is_a_message_is_shown_and_what_is_not_is_counted() {
     let crew = Crew::of(&["w1"]);
-    let message = |id: &str| {
-        format!(r#"{{"type":"message","id":"{id}","from":"a","to":"w1","body":"{id}"}}"#)
-    };
-    crew.raw(
-        "w1",
-        r#"{"type":"delivery-receipt","messageId":"early","deliveredAt":"t"}"#,
-    );
+    let message = |id: &str| format!(r#"{{"type":"message","id":"{id}","from":"a","to":"w1","body":"{id}"}}"#);
+    crew.raw("w1", r#"{"type":"delivery-receipt","messageId":"early","deliveredAt":"t"}"#);
     for line in ["null", r#"{"not valid"#] {
         crew.raw("w1", line);
     }
     crew.raw("w1", &format!("\u{FEFF}{}", message("bom")));
     crew.raw("w1", &format!("  {}\r", message("crlf")));
-    crew.raw(
-        "w1",
-        r#"{"type":"message","id":"lone","from":"a","to":"w1","body":"\ud800"}"#,
-    );
-    crew.raw(
-        "w1",
-        r#"{"id":"untyped","from":"a","to":"w1","body":"untyped"}"#,
-    );
+    crew.raw("w1", r#"{"type":"message","id":"lone","from":"a","to":"w1","body":"\ud800"}"#);
+    crew.raw("w1", r#"{"id":"untyped","from":"a","to":"w1","body":"untyped"}"#);
     crew.raw("w1", &message("twice"));
     crew.raw("w1", &message("twice"));
     crew.raw("w1", &message("early"));
     crew.store
-        .append(
-            &Log::Mailbox(name("w1")),
-            &[b"{\"id\":\"bytes\",\"from\":\"a\",\"to\":\"w1\",\"body\":\"\xFF\"}"],
-        )
+        .append(&Log::Mailbox(name("w1")), &[b"{\"id\":\"bytes\",\"from\":\"a\",\"to\":\"w1\",\"body\":\"\xFF\"}"])
         .unwrap();
-    assert_eq!(
-        crew.bodies("w1"),
-        ["bom", "crlf", "\u{FFFD}", "untyped", "twice", "\u{FFFD}"]
-    );
-    let all: Vec<String> = crew
-        .listed("w1", Which::All)
-        .into_iter()
-        .map(|message| message.id)
-        .collect();
-    assert_eq!(
-        all,
-        ["bom", "crlf", "lone", "untyped", "twice", "early", "bytes"]
-    );
-    let report = crew
-        .desk()
-        .list_mail(&name("w1"), Which::All, &mut |_| {
-            Ok(ControlFlow::Continue(()))
-        })
-        .unwrap();
+    assert_eq!(crew.bodies("w1"), ["bom", "crlf", "\u{FFFD}", "untyped", "twice", "\u{FFFD}"]);
+    let all: Vec<String> = crew.listed("w1", Which::All).into_iter().map(|message| message.id).collect();
+    assert_eq!(all, ["bom", "crlf", "lone", "untyped", "twice", "early", "bytes"]);
+    let report = crew.desk().list_mail(&name("w1"), Which::All, &mut |_| Ok(ControlFlow::Continue(()))).unwrap();
     assert_eq!(report.damaged, 2);
 }
 
@@ -282,80 +182,39 @@ fn a4_what_is_a_message_is_shown_and_what_is_not_is_counted() {
 fn a5_bodies_come_back_byte_for_byte_or_are_refused() {
     let crew = Crew::of(&["w1"]);
     let long = "x".repeat(1024 * 1024);
-    let bodies = [
-        "ends with;",
-        ";",
-        "`x`",
-        "$(touch x)",
-        "\"'",
-        "\t\n\n\n",
-        "a\r\nb",
-        "\x1b[201~",
-        "\0",
-        "👩‍💻",
-        &long,
-    ];
+    let bodies =
+        ["ends with;", ";", "`x`", "$(touch x)", "\"'", "\t\n\n\n", "a\r\nb", "\x1b[201~", "\0", "👩‍💻", &long];
     for body in bodies {
-        crew.desk()
-            .send(&Credentials::default(), "w1", &Draft::text(body))
-            .unwrap();
+        crew.desk().send(&Credentials::default(), "w1", &Draft::text(body)).unwrap();
     }
     assert_eq!(crew.bodies("w1"), bodies);
-    assert_eq!(
-        code(
-            crew.desk()
-                .send(&Credentials::default(), "w1", &Draft::text(""))
-        ),
-        "invalid_input"
-    );
+    assert_eq!(code(crew.desk().send(&Credentials::default(), "w1", &Draft::text(""))), "invalid_input");
     let over = format!("{long}x");
-    assert_eq!(
-        code(
-            crew.desk()
-                .send(&Credentials::default(), "w1", &Draft::text(over))
-        ),
-        "body_too_large"
-    );
+    assert_eq!(code(crew.desk().send(&Credentials::default(), "w1", &Draft::text(over))), "body_too_large");
 }
 
 #[test]
 fn a6_listing_consumes_nothing_and_only_the_named_one_is_marked() {
     let crew = Crew::of(&["w1"]);
     let ids: Vec<String> = (0..3)
-        .map(|n| {
-            crew.desk()
-                .send(&Credentials::default(), "w1", &Draft::text(format!("{n}")))
-                .unwrap()
-                .id
-        })
+        .map(|n| crew.desk().send(&Credentials::default(), "w1", &Draft::text(format!("{n}"))).unwrap().id)
         .collect();
     assert_eq!(crew.bodies("w1"), ["0", "1", "2"]);
     assert_eq!(crew.bodies("w1"), ["0", "1", "2"]);
     crew.desk().acknowledge(&name("w1"), &[&ids[1]]).unwrap();
-    crew.desk()
-        .send(&Credentials::default(), "w1", &Draft::text("3"))
-        .unwrap();
+    crew.desk().send(&Credentials::default(), "w1", &Draft::text("3")).unwrap();
     assert_eq!(crew.bodies("w1"), ["0", "2", "3"]);
     assert_eq!(crew.desk().count_unread(&name("w1")).unwrap(), 3);
     crew.desk().acknowledge(&name("w1"), &[&ids[1]]).unwrap();
-    assert_eq!(
-        code(crew.desk().acknowledge(&name("w1"), &[&ids[0], "ghost"])),
-        "message_not_found"
-    );
-    assert_eq!(
-        crew.bodies("w1"),
-        ["0", "2", "3"],
-        "an unknown id among several acknowledges none"
-    );
+    assert_eq!(code(crew.desk().acknowledge(&name("w1"), &[&ids[0], "ghost"])), "message_not_found");
+    assert_eq!(crew.bodies("w1"), ["0", "2", "3"], "an unknown id among several acknowledges none");
 }
 
 #[test]
 fn a7_readers_that_share_a_mailbox_get_each_message_once() {
     let crew = Crew::of(&["w1"]);
     for n in 0..200 {
-        crew.desk()
-            .send(&Credentials::default(), "w1", &Draft::text(format!("{n}")))
-            .unwrap();
+        crew.desk().send(&Credentials::default(), "w1", &Draft::text(format!("{n}"))).unwrap();
     }
     let mut got = Vec::new();
     std::thread::scope(|scope| {
@@ -364,14 +223,8 @@ fn a7_readers_that_share_a_mailbox_get_each_message_once() {
                 let crew = &crew;
                 scope.spawn(move || {
                     let mut bodies = Vec::new();
-                    while let Some(taken) = crew
-                        .desk()
-                        .take(&name("w1"), &format!("r{reader}"), 60_000)
-                        .unwrap()
-                    {
-                        crew.desk()
-                            .acknowledge(&name("w1"), &[&taken.message.id])
-                            .unwrap();
+                    while let Some(taken) = crew.desk().take(&name("w1"), &format!("r{reader}"), 60_000).unwrap() {
+                        crew.desk().acknowledge(&name("w1"), &[&taken.message.id]).unwrap();
                         bodies.push(taken.message.body.parse::<u32>().unwrap());
                     }
                     bodies
@@ -389,13 +242,8 @@ fn a7_readers_that_share_a_mailbox_get_each_message_once() {
 #[test]
 fn a7_an_index_that_is_gone_costs_no_message_and_a_cut_mailbox_is_noticed() {
     let crew = Crew::of(&["w1"]);
-    let first = crew
-        .desk()
-        .send(&Credentials::default(), "w1", &Draft::text("first"))
-        .unwrap();
-    crew.desk()
-        .send(&Credentials::default(), "w1", &Draft::text("second"))
-        .unwrap();
+    let first = crew.desk().send(&Credentials::default(), "w1", &Draft::text("first")).unwrap();
+    crew.desk().send(&Credentials::default(), "w1", &Draft::text("second")).unwrap();
     crew.desk().acknowledge(&name("w1"), &[&first.id]).unwrap();
     crew.store
         .update::<MailIndex, (), ()>(&name("w1"), |index| {
@@ -415,35 +263,22 @@ fn a7_an_index_that_is_gone_costs_no_message_and_a_cut_mailbox_is_noticed() {
         .unwrap()
         .unwrap();
     assert_eq!(crew.bodies("w1"), ["second"]);
-    let report = crew
-        .desk()
-        .list_mail(&name("w1"), Which::Unread, &mut |_| {
-            Ok(ControlFlow::Continue(()))
-        })
-        .unwrap();
+    let report =
+        crew.desk().list_mail(&name("w1"), Which::Unread, &mut |_| Ok(ControlFlow::Continue(()))).unwrap();
     assert_eq!(report.damaged, 1, "the cut is reported");
 }
 
 #[test]
 fn a8_a_broadcast_reaches_members_in_order_then_the_leader_and_not_its_sender() {
     let crew = Crew::of(&["w1", "w2", "w3"]);
-    let outcome = crew
-        .desk()
-        .broadcast(&as_member("w2"), &Draft::text("all hands"))
-        .unwrap();
+    let outcome = crew.desk().broadcast(&as_member("w2"), &Draft::text("all hands")).unwrap();
     let reached: Vec<&str> = outcome.outcomes.iter().map(|(to, _)| to.as_str()).collect();
     assert_eq!(reached, ["w1", "w3", "leader"]);
     assert!(outcome.outcomes.iter().all(|(_, result)| result.is_ok()));
-    let ids: std::collections::BTreeSet<String> = outcome
-        .outcomes
-        .iter()
-        .map(|(_, result)| result.as_ref().unwrap().id.clone())
-        .collect();
+    let ids: std::collections::BTreeSet<String> =
+        outcome.outcomes.iter().map(|(_, result)| result.as_ref().unwrap().id.clone()).collect();
     assert_eq!(ids.len(), 3);
-    let outcome = crew
-        .desk()
-        .broadcast(&Credentials::default(), &Draft::text("from above"))
-        .unwrap();
+    let outcome = crew.desk().broadcast(&Credentials::default(), &Draft::text("from above")).unwrap();
     assert_eq!(outcome.outcomes.len(), 3, "the leader does not hear itself");
 }
 
@@ -454,57 +289,26 @@ fn a9_one_key_is_one_message_also_from_several_senders_at_once() {
         let senders: Vec<_> = (0..8)
             .map(|_| {
                 let crew = &crew;
-                scope.spawn(move || {
-                    crew.desk()
-                        .send(&as_member("w2"), "w1", &keyed("x", "k\"1"))
-                        .unwrap()
-                        .id
-                })
+                scope.spawn(move || crew.desk().send(&as_member("w2"), "w1", &keyed("x", "k\"1")).unwrap().id)
             })
             .collect();
-        senders
-            .into_iter()
-            .map(|sender| sender.join().unwrap())
-            .collect()
+        senders.into_iter().map(|sender| sender.join().unwrap()).collect()
     });
     assert_eq!(ids.len(), 1);
     assert_eq!(crew.unread("w1").len(), 1);
-    assert!(
-        !crew
-            .desk()
-            .send(&Credentials::default(), "w1", &keyed("x", "k\"1"))
-            .unwrap()
-            .again,
-        "another sender"
-    );
-    crew.desk()
-        .acknowledge(&name("w1"), &[ids.first().unwrap()])
-        .unwrap();
-    assert!(
-        crew.desk()
-            .send(&as_member("w2"), "w1", &keyed("x", "k\"1"))
-            .unwrap()
-            .again,
-        "also when it was used"
-    );
+    assert!(!crew.desk().send(&Credentials::default(), "w1", &keyed("x", "k\"1")).unwrap().again, "another sender");
+    crew.desk().acknowledge(&name("w1"), &[ids.first().unwrap()]).unwrap();
+    assert!(crew.desk().send(&as_member("w2"), "w1", &keyed("x", "k\"1")).unwrap().again, "also when it was used");
 }
 
 #[test]
-fn a10_a_message_that_fails_every_time_is_dead_lettered_its_sender_is_told_and_it_can_be_put_back()
-{
+fn a10_a_message_that_fails_every_time_is_dead_lettered_its_sender_is_told_and_it_can_be_put_back() {
     let crew = Crew::of(&["w1", "w2"]);
-    let sent = crew
-        .desk()
-        .send(&as_member("w2"), "w1", &Draft::text("poison"))
-        .unwrap();
+    let sent = crew.desk().send(&as_member("w2"), "w1", &Draft::text("poison")).unwrap();
     for attempt in 1..=5 {
         let taken = crew.desk().take(&name("w1"), "r", 1_000).unwrap().unwrap();
         assert_eq!(taken.attempt, attempt);
-        assert_eq!(
-            crew.desk().take(&name("w1"), "other", 1_000).unwrap(),
-            None,
-            "nobody else gets it meanwhile"
-        );
+        assert_eq!(crew.desk().take(&name("w1"), "other", 1_000).unwrap(), None, "nobody else gets it meanwhile");
         crew.clock.advance(1_000);
     }
     assert_eq!(crew.desk().take(&name("w1"), "r", 1_000).unwrap(), None);
@@ -512,15 +316,9 @@ fn a10_a_message_that_fails_every_time_is_dead_lettered_its_sender_is_told_and_i
     assert_eq!(crew.listed("w1", Which::Dead).len(), 1);
     let notice = crew.unread("w2");
     assert_eq!(notice.len(), 1);
-    assert_eq!(
-        (notice[0].reply_to.as_deref(), notice[0].intent),
-        (Some(sent.id.as_str()), Some(Intent::Inform))
-    );
+    assert_eq!((notice[0].reply_to.as_deref(), notice[0].intent), (Some(sent.id.as_str()), Some(Intent::Inform)));
     crew.desk().redeliver(&name("w1"), &sent.id).unwrap();
-    assert_eq!(
-        code(crew.desk().redeliver(&name("w1"), &sent.id)),
-        "not_dead_lettered"
-    );
+    assert_eq!(code(crew.desk().redeliver(&name("w1"), &sent.id)), "not_dead_lettered");
     assert_eq!(crew.listed("w1", Which::All).len(), 1, "each id once");
     let taken = crew.desk().take(&name("w1"), "r", 1_000).unwrap().unwrap();
     assert_eq!((taken.message.id, taken.attempt), (sent.id.clone(), 1));
@@ -531,24 +329,11 @@ fn a10_a_message_that_fails_every_time_is_dead_lettered_its_sender_is_told_and_i
 #[test]
 fn a_message_that_is_given_back_goes_to_the_next_reader_at_once() {
     let crew = Crew::of(&["w1"]);
-    let sent = crew
-        .desk()
-        .send(&Credentials::default(), "w1", &Draft::text("x"))
-        .unwrap();
+    let sent = crew.desk().send(&Credentials::default(), "w1", &Draft::text("x")).unwrap();
     crew.desk().take(&name("w1"), "a", 60_000).unwrap().unwrap();
     crew.desk().give_back(&name("w1"), &sent.id).unwrap();
-    assert_eq!(
-        crew.desk()
-            .take(&name("w1"), "b", 60_000)
-            .unwrap()
-            .unwrap()
-            .attempt,
-        2
-    );
-    assert_eq!(
-        code(crew.desk().give_back(&name("w1"), "ghost")),
-        "message_not_found"
-    );
+    assert_eq!(crew.desk().take(&name("w1"), "b", 60_000).unwrap().unwrap().attempt, 2);
+    assert_eq!(code(crew.desk().give_back(&name("w1"), "ghost")), "message_not_found");
 }
 
 #[test]
@@ -561,22 +346,12 @@ fn a12_a_token_speaks_for_its_member_and_an_old_one_for_nobody() {
         claimed: claimed.map(str::to_string),
     };
     let desk = crew.desk();
-    assert_eq!(
-        code(desk.send(&with(&token, Some("leader")), "w2", &Draft::text("x"))),
-        "sender_mismatch"
-    );
-    desk.send(&with(&token, None), "w2", &Draft::text("x"))
-        .unwrap();
+    assert_eq!(code(desk.send(&with(&token, Some("leader")), "w2", &Draft::text("x"))), "sender_mismatch");
+    desk.send(&with(&token, None), "w2", &Draft::text("x")).unwrap();
     let message = crew.unread("w2").remove(0);
-    assert_eq!(
-        (message.from.as_str(), message.verified),
-        ("w1", Some(true))
-    );
+    assert_eq!((message.from.as_str(), message.verified), ("w1", Some(true)));
     assert_eq!(desk.issue_token("w1").unwrap().1, 2);
-    assert_eq!(
-        code(desk.send(&with(&token, None), "w2", &Draft::text("x"))),
-        "invalid_token"
-    );
+    assert_eq!(code(desk.send(&with(&token, None), "w2", &Draft::text("x"))), "invalid_token");
 }
 
 #[test]
@@ -584,26 +359,11 @@ fn a13_a_stranger_sends_claims_and_reports_nothing() {
     let crew = Crew::of(&["w1"]);
     let id = crew.task("x", &[]);
     let desk = crew.desk();
-    assert_eq!(
-        code(desk.send(&as_member("ghost"), "w1", &Draft::text("x"))),
-        "unknown_sender"
-    );
-    assert_eq!(
-        code(desk.broadcast(&as_member("ghost"), &Draft::text("x"))),
-        "unknown_sender"
-    );
-    assert_eq!(
-        code(desk.claim(&as_member("ghost"), &id, None)),
-        "unknown_member"
-    );
+    assert_eq!(code(desk.send(&as_member("ghost"), "w1", &Draft::text("x"))), "unknown_sender");
+    assert_eq!(code(desk.broadcast(&as_member("ghost"), &Draft::text("x"))), "unknown_sender");
+    assert_eq!(code(desk.claim(&as_member("ghost"), &id, None)), "unknown_member");
     assert_eq!(desk.task(&id).unwrap().status, Status::Pending);
-    assert_eq!(
-        crew.store
-            .read(&Log::Outbox(name("ghost")), 0, 10)
-            .unwrap()
-            .bytes,
-        b""
-    );
+    assert_eq!(crew.store.read(&Log::Outbox(name("ghost")), 0, 10).unwrap().bytes, b"");
 }
 
 #[test]
@@ -618,10 +378,7 @@ fn b1_of_many_claimants_one_wins_and_its_token_is_the_one_that_is_kept() {
                     scope.spawn(move || crew.desk().claim(&as_member(&format!("w{n}")), id, None))
                 })
                 .collect();
-            racers
-                .into_iter()
-                .filter_map(|racer| racer.join().unwrap().ok())
-                .collect()
+            racers.into_iter().filter_map(|racer| racer.join().unwrap().ok()).collect()
         });
         assert_eq!(won.len(), 1);
         assert_eq!(crew.desk().task(&id).unwrap(), won[0]);
@@ -638,25 +395,14 @@ fn b2_of_two_ends_with_one_token_one_counts() {
             .into_iter()
             .map(|to| {
                 let (crew, id, token) = (&crew, &id, &token);
-                scope.spawn(move || {
-                    crew.desk()
-                        .transition(id, None, end(to, token))
-                        .map(|task| task.status)
-                })
+                scope.spawn(move || crew.desk().transition(id, None, end(to, token)).map(|task| task.status))
             })
             .collect();
-        enders
-            .into_iter()
-            .map(|ender| ender.join().unwrap())
-            .collect()
+        enders.into_iter().map(|ender| ender.join().unwrap()).collect()
     });
     assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1);
     let kept = crew.desk().task(&id).unwrap().status;
-    assert!(
-        results
-            .iter()
-            .any(|result| result.as_ref().is_ok_and(|status| *status == kept))
-    );
+    assert!(results.iter().any(|result| result.as_ref().is_ok_and(|status| *status == kept)));
 }
 
 #[test]
@@ -664,18 +410,7 @@ fn b3_steps_that_do_not_exist_and_old_tokens_change_nothing() {
     let crew = Crew::of(&["w1"]);
     let desk = crew.desk();
     let id = crew.task("x", &[]);
-    let step = |from: &str, to: &str, token: &str| {
-        code(desk.transition(
-            &id,
-            None,
-            Change {
-                from,
-                to,
-                token,
-                result: None,
-            },
-        ))
-    };
+    let step = |from: &str, to: &str, token: &str| code(desk.transition(&id, None, Change { from, to, token, result: None }));
     assert_eq!(step("pending", "completed", "any"), "invalid_status");
     let old = crew.claim("w1", &id).claim_token.unwrap();
     desk.take_back(&id, Some(&old)).unwrap();
@@ -685,8 +420,7 @@ fn b3_steps_that_do_not_exist_and_old_tokens_change_nothing() {
     assert_eq!(step("in_progress", "", &token), "invalid_status");
     assert_eq!(step("in_progress", "completed", &old), "stale_token");
     assert_eq!(step("in_progress", "completed", ""), "stale_token");
-    desk.transition(&id, None, end("completed", &token))
-        .unwrap();
+    desk.transition(&id, None, end("completed", &token)).unwrap();
     assert_eq!(step("completed", "pending", &token), "already_terminal");
     assert_eq!(step("in_progress", "failed", &token), "already_terminal");
 }
@@ -697,24 +431,16 @@ fn b4_a_failure_blocks_what_waits_for_it_the_leader_is_told_once_and_a_retry_unb
     let desk = crew.desk();
     let first = crew.task("first", &[]);
     let second = crew.task("second", &[first.as_str()]);
-    let Refusal::Blocked { on, failed, .. } = refusal(desk.claim(&as_member("w1"), &second, None))
-    else {
-        panic!()
-    };
+    let Refusal::Blocked { on, failed, .. } = refusal(desk.claim(&as_member("w1"), &second, None)) else { panic!() };
     assert_eq!((on.len(), failed.len()), (1, 0));
     let token = crew.claim("w1", &first).claim_token.unwrap();
-    desk.transition(&first, Some(&name("w1")), end("failed", &token))
-        .unwrap();
+    desk.transition(&first, Some(&name("w1")), end("failed", &token)).unwrap();
     assert_eq!(crew.unread("leader").len(), 1);
-    let Refusal::Blocked { failed, .. } = refusal(desk.claim(&as_member("w1"), &second, None))
-    else {
-        panic!()
-    };
+    let Refusal::Blocked { failed, .. } = refusal(desk.claim(&as_member("w1"), &second, None)) else { panic!() };
     assert_eq!(failed, [first.to_string()]);
     desk.retry(&first).unwrap();
     let token = crew.claim("w1", &first).claim_token.unwrap();
-    desk.transition(&first, None, end("completed", &token))
-        .unwrap();
+    desk.transition(&first, None, end("completed", &token)).unwrap();
     let board = desk.tasks().unwrap();
     assert_eq!(board.readiness(&board.tasks[1]), Readiness::Ready);
     crew.claim("w1", &second);
@@ -737,24 +463,16 @@ fn b4_dependencies_that_cannot_be_add_no_task() {
     ] {
         assert_eq!(code(crew.desk().add_tasks(&plans)), "invalid_dependency");
     }
-    assert_eq!(
-        code(crew.desk().add_tasks(&[plan("a", &[]), plan("A", &[])])),
-        "task_exists"
-    );
+    assert_eq!(code(crew.desk().add_tasks(&[plan("a", &[]), plan("A", &[])])), "task_exists");
     assert!(crew.desk().tasks().unwrap().tasks.is_empty());
-    crew.desk()
-        .add_tasks(&[plan("late", &["early"]), plan("early", &[])])
-        .unwrap();
+    crew.desk().add_tasks(&[plan("late", &["early"]), plan("early", &[])]).unwrap();
     assert_eq!(crew.desk().tasks().unwrap().tasks.len(), 2);
 }
 
 #[test]
 fn a_claim_limit_holds_for_several_claims_at_once() {
     let crew = Crew::of(&["w1"]);
-    crew.settings(Settings {
-        claim_limit: Some(2),
-        ..Settings::default()
-    });
+    crew.settings(Settings { claim_limit: Some(2), ..Settings::default() });
     let ids: Vec<TaskId> = (0..6).map(|n| crew.task(&format!("{n}"), &[])).collect();
     let codes: Vec<_> = std::thread::scope(|scope| {
         let racers: Vec<_> = ids
@@ -764,10 +482,7 @@ fn a_claim_limit_holds_for_several_claims_at_once() {
                 scope.spawn(move || crew.desk().claim(&as_member("w1"), id, None).map(|_| ()))
             })
             .collect();
-        racers
-            .into_iter()
-            .map(|racer| racer.join().unwrap())
-            .collect()
+        racers.into_iter().map(|racer| racer.join().unwrap()).collect()
     });
     assert_eq!(codes.iter().filter(|result| result.is_ok()).count(), 2);
 }
@@ -776,26 +491,13 @@ fn a_claim_limit_holds_for_several_claims_at_once() {
 fn the_next_task_is_the_oldest_that_is_ready_and_not_another_member_s() {
     let crew = Crew::of(&["w1", "w2"]);
     let desk = crew.desk();
-    let for_other = TaskPlan {
-        description: "for w2".into(),
-        assignee: Some("w2".into()),
-        ..TaskPlan::default()
-    };
-    let plain = TaskPlan {
-        description: "plain".into(),
-        ..TaskPlan::default()
-    };
+    let for_other = TaskPlan { description: "for w2".into(), assignee: Some("w2".into()), ..TaskPlan::default() };
+    let plain = TaskPlan { description: "plain".into(), ..TaskPlan::default() };
     let ids = desk.add_tasks(&[for_other, plain]).unwrap();
     crew.task("blocked", &[ids[0].as_str()]);
-    assert_eq!(
-        desk.claim_next(&as_member("w1"), None).unwrap().unwrap().id,
-        ids[1].as_str()
-    );
+    assert_eq!(desk.claim_next(&as_member("w1"), None).unwrap().unwrap().id, ids[1].as_str());
     assert_eq!(desk.claim_next(&as_member("w1"), None).unwrap(), None);
-    assert_eq!(
-        code(desk.claim(&as_member("w1"), &ids[0], None)),
-        "assigned_elsewhere"
-    );
+    assert_eq!(code(desk.claim(&as_member("w1"), &ids[0], None)), "assigned_elsewhere");
 }
 
 #[test]
@@ -803,22 +505,14 @@ fn a_lease_that_ran_out_lets_another_take_over_and_progress_renews_it() {
     let crew = Crew::of(&["w1", "w2"]);
     let desk = crew.desk();
     let id = crew.task("x", &[]);
-    let token = desk
-        .claim(&as_member("w1"), &id, Some(10_000))
-        .unwrap()
-        .claim_token
-        .unwrap();
+    let token = desk.claim(&as_member("w1"), &id, Some(10_000)).unwrap().claim_token.unwrap();
     crew.clock.advance(9_000);
-    desk.transition(&id, None, end("in_progress", &token))
-        .unwrap();
+    desk.transition(&id, None, end("in_progress", &token)).unwrap();
     crew.clock.advance(9_000);
     assert_eq!(code(desk.claim(&as_member("w2"), &id, None)), "not_pending");
     crew.clock.advance(1_000);
     desk.claim(&as_member("w2"), &id, None).unwrap();
-    assert_eq!(
-        code(desk.transition(&id, None, end("completed", &token))),
-        "stale_token"
-    );
+    assert_eq!(code(desk.transition(&id, None, end("completed", &token))), "stale_token");
 }
 
 #[test]
@@ -827,10 +521,7 @@ fn a_claim_without_a_lease_outlives_any_silence() {
     let id = crew.task("x", &[]);
     crew.claim("w1", &id);
     crew.clock.advance(365 * 24 * 3_600_000);
-    assert_eq!(
-        code(crew.desk().claim(&as_member("w2"), &id, None)),
-        "not_pending"
-    );
+    assert_eq!(code(crew.desk().claim(&as_member("w2"), &id, None)), "not_pending");
 }
 
 #[test]

@@ -18,7 +18,7 @@ use pitcrew_core::envelope::{envelope, preface};
 use pitcrew_core::mailbox::Message;
 use pitcrew_core::task::Task;
 
-use crate::overlay::{Overlay, quoted};
+use crate::overlay::Overlay;
 
 /// The longest result of another task that is shown whole, in bytes.
 const LONGEST_RESULT: usize = 16 * 1024;
@@ -101,7 +101,7 @@ impl TurnPrompt<'_> {
                     "You are {member} of team {team}. Task {id} is claimed for you; you need not claim it. Do it now, \
                      without asking back: nobody reads along. What you answer at the end of this turn becomes its \
                      result. If it cannot be done, end it yourself:\n\n    {} task fail {id} 'why'\n\nThe task:\n\n{}\n",
-                    self.command(),
+                    self.overlay.command(),
                     task.description.trim_end(),
                     id = task.id,
                 );
@@ -115,21 +115,6 @@ impl TurnPrompt<'_> {
                 );
             }
         }
-    }
-
-    fn command(&self) -> String {
-        let Overlay {
-            program,
-            root,
-            team,
-            member,
-            ..
-        } = self.overlay;
-        format!(
-            "{} --root {} --team {team} --as {member}",
-            quoted(program),
-            quoted(root)
-        )
     }
 
     fn results(&self, text: &mut String, tasks: &[Task], boundary: &str) -> Option<()> {
@@ -158,7 +143,7 @@ impl TurnPrompt<'_> {
                 let _ = writeln!(
                     text,
                     "{cut} bytes are left out here; the whole:  {} task show {} --result",
-                    self.command(),
+                    self.overlay.command(),
                     task.id
                 );
             }
@@ -196,6 +181,7 @@ fn cut(text: &str) -> (&str, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::overlay::Address;
     use pitcrew_core::mailbox::{Line, read_record};
     use pitcrew_core::refusal::NameKind;
     use pitcrew_core::task::Status;
@@ -237,6 +223,7 @@ mod tests {
             goal: "ship it",
             task: None,
             program: "pitcrew",
+            address: Address::Environment,
         };
         let prompt = TurnPrompt {
             overlay: &overlay,
@@ -266,7 +253,7 @@ mod tests {
             "ship it",
             "You know shell well",
             "Task 7 is claimed for you",
-            r"pitcrew --root '/it'\''s here' --team gold --as w1 task fail 7 'why'",
+            "    pitcrew task fail 7 'why'",
             "The task:\n\nCount it\n",
             "<result-k3v9q2m7x1c8b5n4 task=\"3\" by=\"w2\">\n42\n</result-k3v9q2m7x1c8b5n4>",
             "1 new message for you.",
@@ -317,6 +304,6 @@ mod tests {
             "{}",
             &text[text.len() - 200..]
         );
-        assert!(text.contains("--as w1 task show 3 --result"));
+        assert!(text.contains("pitcrew task show 3 --result"));
     }
 }

@@ -79,6 +79,15 @@ pub(crate) struct RunTeam {
 
 impl Run for RunTeam {
     fn run(self, context: &mut Context<'_>) -> Result<Exit, Halt> {
+        match self.conduct(context) {
+            Err(halt) if context.ui.json => Ok(stream::refuse(context.ui, &halt)),
+            ran => ran,
+        }
+    }
+}
+
+impl RunTeam {
+    fn conduct(self, context: &mut Context<'_>) -> Result<Exit, Halt> {
         let project = context.project(None)?;
         let variables: Vec<_> = context.environment.variables().collect();
         let loaded = profiles::load(context.environment, project.root());

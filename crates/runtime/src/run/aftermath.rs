@@ -7,7 +7,6 @@
 //! own, or was made while the turn ran: then nobody works on it. A claim from outside a turn is somebody's at a
 //! keyboard, and stays.
 
-use std::ops::ControlFlow;
 use std::time::Duration;
 
 use pitcrew_core::refusal::NameKind;
@@ -17,10 +16,10 @@ use pitcrew_store::StoreExt;
 use tokio::task::JoinSet;
 
 use super::event::Fact;
-use super::post::READER;
+use super::post::{self, READER};
 use super::record::ProcessRecord;
 use super::{Doubt, RunError, Setup, Tools, Watcher};
-use crate::desk::{Desk, NotDone, Which};
+use crate::desk::{Desk, NotDone};
 use crate::process::{
     Blindness, Identity, Ladder, Mark, Presence, Reclaimed, Swept, reclaim, sweep,
 };
@@ -70,7 +69,8 @@ pub(super) async fn clear(
     }
     for ((name, record), ended) in left.into_iter().zip(ended) {
         let tasks = take_back(desk, &name, &record)?;
-        give_back_mail(desk, &name)?;
+        // What the turn was showing is shown again by the next.
+        post::let_go(desk, &name, |reader| reader == READER)?;
         if record.ended_at.is_none() {
             close(desk, &name, &record)?;
         }
@@ -159,25 +159,6 @@ pub(super) fn is_held_by(task: &Task, name: &Name) -> bool {
 pub(super) fn claimed_since(task: &Task, at: Timestamp) -> bool {
     let started = task.started_at.as_deref().and_then(Timestamp::parse);
     started.is_some_and(|started| started >= at)
-}
-
-/// Lets go of the mail that the turn was showing, so that the next turn shows it again.
-fn give_back_mail(desk: &Desk<'_>, name: &Name) -> Result<(), RunError> {
-    let mut shown = Vec::new();
-    desk.list_mail(name, Which::Unread, &mut |mail| {
-        if mail.lease.is_some_and(|lease| lease.reader == READER) {
-            shown.push(mail.message.id);
-        }
-        Ok(ControlFlow::Continue(()))
-    })?;
-    for id in shown {
-        match desk.give_back(name, &id, None) {
-            // It was acknowledged in between.
-            Ok(()) | Err(NotDone::Refused(_)) => {}
-            Err(failed) => return Err(failed.into()),
-        }
-    }
-    Ok(())
 }
 
 fn close(desk: &Desk<'_>, name: &Name, record: &ProcessRecord) -> Result<(), RunError> {

@@ -16,6 +16,7 @@ use serde::Serialize;
 use super::aftermath::{claimed_since, is_held_by};
 use super::event::TurnOutcome;
 use super::outfit::Gear;
+use super::post::READER;
 use super::record::{ProcessRecord, SessionRecord};
 use super::scheduler::{End, MailSettlement, Settlement};
 use super::turn::{Bench, Claim, Turn};
@@ -257,6 +258,8 @@ impl Bench<'_> {
             )?;
         }
         gear.kept = post::settle(&self.desk, &name, turn.shown.clone(), mail)?;
+        // What the member took itself in its turn, and did not acknowledge.
+        post::let_go(&self.desk, &name, |reader| reader != READER)?;
         if let Some(result) = result {
             self.keep_session(gear, &turn, result)?;
             if result.outcome == TurnOutcome::Crashed {

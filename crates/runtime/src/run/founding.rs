@@ -14,7 +14,7 @@ use pitcrew_core::task::Status;
 use pitcrew_core::{Refusal, TaskId, Timestamp};
 use pitcrew_store::documents::Shutdown;
 use pitcrew_store::local::Creation;
-use pitcrew_store::{LocalStore, StoreExt};
+use pitcrew_store::{LocalStore, Store, StoreExt};
 
 use super::event::{Fact, Founded};
 use super::outfit::WORK;
@@ -46,8 +46,9 @@ pub(super) async fn ground(
     let desk = Desk::new(&setup.file.name, &store, &*tools.clock, &tools.entropy);
     if setup.beginning == Beginning::Fresh && store.view::<Team>(&())?.is_some() {
         // The old team's run must be over before its files may go.
-        drive_alone(&desk, setup, tools)?;
-        aftermath::clear(setup, &desk, tools, watcher).await?;
+        let run = drive_alone(&desk, setup, tools)?;
+        let cleared = clear_the_ground(setup, &desk, tools, watcher).await;
+        let_go_on_failure(&desk, &run, cleared)?;
         setup.project.remove_team(&setup.file.name)?;
     }
     let blueprint = desk.draw_up(&members_only(setup))?;
@@ -62,21 +63,75 @@ pub(super) async fn ground(
         }
     };
     let run = drive_alone(&desk, setup, tools)?;
-    if founded == Founded::Before {
-        aftermath::clear(setup, &desk, tools, watcher).await?;
-        catch_up(setup, &desk, tools, watcher)?;
-    }
-    add_tasks(setup, &desk, tools, watcher)?;
-    let names = ["pitcrew", "omp"];
-    store.link_programs(&names, &setup.program)?;
-    for member in &setup.file.members {
-        store.worker(&member.name).within(WORK)?.make_folder()?;
-    }
+    let prepared = prepare(setup, &desk, &store, founded, tools, watcher).await;
+    let_go_on_failure(&desk, &run, prepared)?;
     Ok(Ground {
         store,
         run,
         founded,
     })
+}
+
+/// A run that cannot begin lets go of the team.
+fn let_go_on_failure(
+    desk: &Desk<'_>,
+    run: &str,
+    prepared: Result<(), RunError>,
+) -> Result<(), RunError> {
+    if prepared.is_err() {
+        over(desk.store(), run, "refused", desk.now())?;
+    }
+    prepared
+}
+
+async fn prepare(
+    setup: &Setup<'_>,
+    desk: &Desk<'_>,
+    store: &LocalStore,
+    founded: Founded,
+    tools: &Tools,
+    watcher: &mut dyn Watcher,
+) -> Result<(), RunError> {
+    if founded == Founded::Before {
+        aftermath::clear(setup, desk, tools, watcher).await?;
+        catch_up(setup, desk, tools, watcher)?;
+    }
+    add_tasks(setup, desk, tools, watcher)?;
+    let names = ["pitcrew", "omp"];
+    store.link_programs(&names, &setup.program)?;
+    for member in &setup.file.members {
+        store.worker(&member.name).within(WORK)?.make_folder()?;
+    }
+    Ok(())
+}
+
+/// Ends what an earlier run left of a team that is to be removed, and refuses when somebody else is at work in it.
+async fn clear_the_ground(
+    setup: &Setup<'_>,
+    desk: &Desk<'_>,
+    tools: &Tools,
+    watcher: &mut dyn Watcher,
+) -> Result<(), RunError> {
+    aftermath::clear(setup, desk, tools, watcher).await?;
+    let mut running = Vec::new();
+    if desk.shut_down_at()?.is_none() {
+        for member in desk.roster()?.workers {
+            if let Some(pane) = member.pane_id {
+                running.push(format!("{} (pane {pane})", member.name));
+            }
+        }
+        for task in desk.tasks()?.tasks {
+            if task.status == Status::InProgress {
+                let owner = task.owner.unwrap_or_default();
+                running.push(format!("task {} of {owner}", task.id));
+            }
+        }
+    }
+    if running.is_empty() {
+        return Ok(());
+    }
+    let team = setup.file.name.to_string();
+    Err(NotDone::from(Refusal::TeamLive { team, running }).into())
 }
 
 fn members_only(setup: &Setup<'_>) -> Plan {
@@ -257,7 +312,7 @@ fn plan(task: &TaskEntry) -> TaskPlan {
 /// # Errors
 /// When that cannot be kept.
 pub(super) fn over(
-    store: &LocalStore,
+    store: &dyn Store,
     run: &str,
     outcome: &str,
     now: Timestamp,

@@ -109,6 +109,29 @@ pub(super) fn settle(
     Ok(Vec::new())
 }
 
+/// Ends the holds on a member's mail that `ended` accepts, by the reader's name: those readers are no more.
+pub(super) fn let_go(
+    desk: &Desk<'_>,
+    name: &Name,
+    ended: impl Fn(&str) -> bool,
+) -> Result<(), NotDone> {
+    let mut held = Vec::new();
+    desk.list_mail(name, Which::Unread, &mut |mail| {
+        if mail.lease.is_some_and(|lease| ended(&lease.reader)) {
+            held.push(mail.message.id);
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    for id in held {
+        match desk.give_back(name, &id, None) {
+            // It was acknowledged in between.
+            Ok(()) | Err(NotDone::Refused(Refusal::MessageNotFound { .. })) => {}
+            Err(failed) => return Err(failed),
+        }
+    }
+    Ok(())
+}
+
 /// Where the mailboxes of everybody who asked something in `shown` end now, so that it can be told later who was
 /// answered meanwhile.
 pub(super) fn askers(

@@ -27,7 +27,7 @@ use super::scheduler::{Held, Work};
 use super::{Tools, post};
 use crate::clock::{Clock, Entropy};
 use crate::desk::{Desk, NotDone};
-use crate::overlay::Overlay;
+use crate::overlay::{Address, Overlay};
 use crate::process::{Cap, Capture, Group, Ladder, Launch, Mark};
 use crate::profile::{SessionPlan, TurnInput, TurnPlan};
 use crate::prompt::{Memory, Occasion, TurnPrompt};
@@ -329,8 +329,10 @@ impl Bench<'_> {
             goal: self.goal,
             task: None,
             program: "pitcrew",
+            address: Address::Environment,
         };
         let page = Overlay {
+            address: Address::Named,
             task: task.map(|task| (task.id.as_str(), task.description.as_str())),
             ..overlay.clone()
         };

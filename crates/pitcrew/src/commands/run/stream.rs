@@ -7,8 +7,12 @@ use pitcrew_runtime::clock::Clock;
 use pitcrew_runtime::run::event::{Happened, Report};
 use pitcrew_runtime::run::{Scene, Watcher};
 use serde::Serialize;
+use serde_json::{Value, json};
 
+use crate::cli::failed_answer;
 use crate::context::CLOCK;
+use crate::halt::{Exit, Halt};
+use crate::hints;
 use crate::ui::{Layout, Ui};
 
 /// Writes each fact as it comes.
@@ -49,6 +53,18 @@ pub(super) fn finish(ui: &mut Ui, report: &Report) {
         report,
     };
     write(ui, &ended);
+}
+
+/// The only line when the run did not take place, or the last one when it could not go on.
+pub(super) fn refuse(ui: &mut Ui, halt: &Halt) -> Exit {
+    let mut line = json!({ "event": "run_refused", "at": Timestamp::from_millis(CLOCK.now()) });
+    if let Value::Object(answer) = failed_answer("error", None, halt) {
+        for (key, value) in answer {
+            line[key] = value;
+        }
+    }
+    write(ui, &line);
+    hints::row(halt).exit
 }
 
 fn write(ui: &mut Ui, what: &impl Serialize) {

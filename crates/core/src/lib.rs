@@ -21,6 +21,10 @@
 //! | role | prompt, tool filter and iteration limit | [`role::Role`] |
 //! | speaker | who a call speaks as, and whether that was proved | [`identity::Speaker`] |
 //! | envelope | how a message is shown to a model | [`envelope`] |
+//! | screen, state | what a pane shows, and what it is judged to be in | [`screen::judge`] |
+//! | signature | how one program's screen looks, as data | [`screen::Signature`] |
+//! | submission | one line put into a composer, through gates, and what came of it | [`submit::Submit`] |
+//! | nudge | the short line that wakes a pane; never carries a body | [`nudge::Ledger`] |
 //! | refusal | an expected "no", with a stable code and the facts behind it | [`Refusal`] |
 //!
 //! Every machine is one file: states, decision functions, tests that name behaviour. A decision either changes
@@ -38,10 +42,13 @@ pub mod json;
 pub mod liveness;
 pub mod mailbox;
 pub mod name;
+pub mod nudge;
 pub mod refusal;
 pub mod restart;
 pub mod role;
 pub mod roster;
+pub mod screen;
+pub mod submit;
 pub mod task;
 pub mod time;
 pub mod visible;

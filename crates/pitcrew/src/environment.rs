@@ -49,6 +49,12 @@ impl Environment {
         std::env::vars_os()
     }
 
+    /// The user's folder for configurations, where the environment tells it.
+    pub(crate) fn config_home(&self) -> Option<PathBuf> {
+        let named = variable("XDG_CONFIG_HOME").map(PathBuf::from);
+        named.or_else(|| Some(PathBuf::from(variable("HOME")?).join(".config")))
+    }
+
     /// Whether standard output shows colours.
     pub(crate) fn stdout_is_colored(&self) -> bool {
         std::io::stdout().is_terminal() && !is_plain()

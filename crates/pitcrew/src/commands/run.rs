@@ -12,11 +12,12 @@ use pitcrew_runtime::profile::Profiles;
 use pitcrew_runtime::run::event::{Outcome, Report};
 use pitcrew_runtime::run::{Beginning, Doubt, RunError, Setup, run};
 use pitcrew_runtime::teamfile::{ProfileKind, TeamFile};
-use pitcrew_store::files::{read_text, texts_in};
+use pitcrew_store::files::read_text;
 
 use crate::cli::{Entry, Run};
 use crate::context::Context;
 use crate::halt::{Exit, Halt};
+use crate::profiles;
 use crate::span;
 
 mod lines;
@@ -89,7 +90,11 @@ impl RunTeam {
     fn conduct(self, context: &mut Context<'_>) -> Result<Exit, Halt> {
         let project = context.project(None)?;
         let variables: Vec<_> = context.environment.variables().collect();
-        let profiles = profiles(project.root(), &variables)?;
+        let loaded = profiles::load(context.environment, project.root());
+        if let Some(failure) = loaded.unread.into_iter().next() {
+            return Err(failure.into());
+        }
+        let profiles = loaded.profiles;
         let file = read(&context.environment.cwd, &self.file, &profiles)?;
         let program = std::env::current_exe().map_err(|refused| Halt::System {
             what: "find this program's own file",
@@ -139,36 +144,6 @@ fn exit(report: &Report) -> Exit {
         Outcome::Incomplete | Outcome::TimeLimit | Outcome::FirstFailure => Exit::RunFailed,
         Outcome::Interrupted => Exit::Interrupted,
     }
-}
-
-/// The built-in profiles with the user's and the project's over them.
-fn profiles(
-    root: &Path,
-    variables: &[(std::ffi::OsString, std::ffi::OsString)],
-) -> Result<Profiles, Halt> {
-    let variable = |wanted: &str| {
-        let mut found = variables.iter().filter(|(name, _)| name == wanted);
-        found
-            .next_back()
-            .map(|(_, value)| PathBuf::from(value))
-            .filter(|path| !path.as_os_str().is_empty())
-    };
-    let home = variable("XDG_CONFIG_HOME").or_else(|| Some(variable("HOME")?.join(".config")));
-    let home = home.map(|home| home.join("pitcrew").join("profiles"));
-    let texts = |folder: Option<PathBuf>| -> Result<Vec<(PathBuf, String)>, Halt> {
-        let Some(folder) = folder else {
-            return Ok(Vec::new());
-        };
-        let mut texts = Vec::new();
-        for found in texts_in(&folder, "toml")? {
-            texts.push((found.path, found.text?));
-        }
-        Ok(texts)
-    };
-    Ok(Profiles::load(
-        texts(home)?,
-        texts(Some(root.join(".pitcrew").join("profiles")))?,
-    ))
 }
 
 fn read(here: &Path, file: &Path, profiles: &Profiles) -> Result<TeamFile, Halt> {

@@ -1,10 +1,14 @@
 //! `team shutdown`: the end of a team's work. Its files stay readable.
 
+use std::time::Duration;
+
+use pitcrew_runtime::clock::Clock;
 use serde_json::{Value, json};
 
 use super::{name_of, presence};
 use crate::cli::{Entry, Run, failed_answer};
-use crate::context::Context;
+use crate::commands::attention::{Attention, Event};
+use crate::context::{CLOCK, Context, OpenTeam};
 use crate::halt::{Exit, Halt};
 use crate::hints;
 use crate::ui::Layout;
@@ -24,14 +28,20 @@ pub(super) struct Shutdown {
     name: Option<String>,
 }
 
+/// How long a run may take to end its members, which have a grace of their own.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How often the process of a run is looked at while nothing changes.
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
+
 /// What a shutdown did.
 #[derive(Debug, Default)]
 pub(super) struct Ended {
     cleared_locks: usize,
     /// Processes that were stopped, in words.
     stopped: Vec<String>,
-    /// The process of a run that drives the team and was told.
-    told: Option<u32>,
+    /// The process of a run that drove the team, and whether it has ended.
+    run: Option<(u32, bool)>,
 }
 
 impl Run for Shutdown {
@@ -56,8 +66,8 @@ impl Ended {
         if !self.stopped.is_empty() {
             answer["stopped"] = json!(self.stopped);
         }
-        if let Some(pid) = self.told {
-            answer["toldRun"] = json!(pid);
+        if let Some((pid, ended)) = self.run {
+            answer["run"] = json!({ "process": pid, "ended": ended });
         }
         answer
     }
@@ -71,10 +81,14 @@ fn answer(context: &mut Context<'_>, name: &str, ended: &Ended) {
     for process in &ended.stopped {
         context.ui.say(&format!("stopped {process}"));
     }
-    if let Some(pid) = ended.told {
-        context.ui.say(&format!(
-            "the run of process {pid} was told, and ends its members"
-        ));
+    match ended.run {
+        None => {}
+        Some((pid, true)) => context
+            .ui
+            .say(&format!("the run of process {pid} has ended")),
+        Some((pid, false)) => context.ui.say(&format!(
+            "the run of process {pid} was told and has not ended yet"
+        )),
     }
 }
 
@@ -90,17 +104,44 @@ pub(super) fn shut_down(
 ) -> Result<Ended, Halt> {
     let team = context.open_named(name, start)?;
     context.leader_only(&team, "shut the team down")?;
-    team.desk().mark_shut_down()?;
     let driver = presence::driver(&team)?;
-    let stopped = match &driver {
-        Some(_) => Vec::new(),
-        None => presence::stop(&team)?,
+    // Watched from before it is told, so that not even the quickest end is missed.
+    let attention = match driver {
+        Some(_) => Some(Attention::to(&team.store)?),
+        None => None,
+    };
+    team.desk().mark_shut_down()?;
+    let run = match (driver, attention) {
+        (Some(driver), Some(attention)) => Some((driver.pid, has_ended(&team, &attention)?)),
+        _ => None,
+    };
+    let stopped = match run {
+        Some((_, false)) => Vec::new(),
+        _ => presence::stop(&team)?,
     };
     Ok(Ended {
         cleared_locks: team.store.clear_claim_marks()?,
         stopped,
-        told: driver.map(|process| process.pid),
+        run,
     })
+}
+
+/// Waits for the run that drives the team to end its members and itself; answers whether it did so in time.
+fn has_ended(team: &OpenTeam, attention: &Attention) -> Result<bool, Halt> {
+    let begun = CLOCK.monotonic();
+    let patience = i64::try_from(PATIENCE.as_millis()).unwrap_or(i64::MAX);
+    loop {
+        if presence::driver(team)?.is_none() {
+            return Ok(true);
+        }
+        if CLOCK.monotonic() - begun >= patience {
+            return Ok(false);
+        }
+        // A driver that was killed writes nothing, so its process is looked at again every now and then.
+        if matches!(attention.next(LOOK_AGAIN)?, Event::Interrupted) {
+            return Ok(false);
+        }
+    }
 }
 
 /// The reference answers with zeros, so they stand here too.

@@ -55,6 +55,17 @@ fn a_failed_task_is_tried_again_and_what_waits_for_it_is_done() {
 }
 
 #[test]
+fn a_silent_success_has_an_empty_result_and_not_an_earlier_failure() {
+    let crew = Crew::new(&format!(
+        "{SH}[[members]]\nname = 'a'\n[[tasks]]\nid = 't'\nretries = 1\ndescription = 'x'\nscript = 'test -e tried || {{ touch tried; exit 1; }}'\n"
+    ));
+    let (status, seen, _) = crew.start(&[]).end();
+    assert_eq!(status, Some(0), "{seen:#?}");
+    assert_eq!(crew.task("t")["result"], "");
+    assert_eq!(report(&seen)["tasks"][0]["result"], Value::Null);
+}
+
+#[test]
 fn a_task_that_failed_for_good_blocks_others_and_the_run_says_so() {
     let crew = Crew::new(&format!(
         "{SH}[[members]]\nname = 'a'\n\

@@ -400,7 +400,8 @@ fn result_text(turn: &Turn, settlement: Settlement) -> Option<String> {
         .as_deref()
         .map(|answer| shortened(answer, turn));
     if settlement == Settlement::Complete {
-        return answer;
+        // A silent success has an empty result, and not what an earlier turn had noted.
+        return Some(answer.unwrap_or_default());
     }
     let head = match &result.why {
         Some(why) => format!("{}: {why}", result.outcome.word()),

@@ -322,3 +322,26 @@ fn the_examples_can_be_run() {
     }
     assert!(seen > 0);
 }
+
+proptest::proptest! {
+    #[test]
+    fn whatever_stands_in_a_file_is_answered_with_places_inside_it(
+        lines in proptest::collection::vec(
+            proptest::sample::select(vec![
+                "[[members]]", "[[tasks]]", "[defaults]", "name = 'a'", "name = 1", "profile = 'sh'", "profile = 'x'",
+                "description = 'd'", "for = 'a'", "for = ['a']", "blocked_by = ['1', '2']", "script = '''", "'''", "id = '1'",
+                "id = 'Ω'", "time_limit = '1h'", "retries = 99999999999", "env = { A = '\\u0000' }", "max_turns = 0", "é = 1", "\u{0}",
+            ]),
+            0..14,
+        )
+    ) {
+        let text = lines.join("\n");
+        let count = text.lines().count().max(1) + 1;
+        if let Err(error) = parse(&text) {
+            proptest::prop_assert!(!error.problems.is_empty());
+            for problem in error.problems {
+                proptest::prop_assert!((1..=count).contains(&problem.line) && problem.column > 0);
+            }
+        }
+    }
+}

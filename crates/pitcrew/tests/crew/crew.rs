@@ -20,7 +20,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// So long a test waits for something that must happen. Only a failing test waits for it.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(150);
 
 /// Where shells and their tools are.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";

@@ -48,7 +48,7 @@ pub struct Shown {
     pub picks: Vec<usize>,
     /// How many of those that were offered it was not shown yet.
     pub left: usize,
-    /// How many are kept no longer and were never shown to it.
+    /// How many are kept no longer and were never shown to it; its own may be among them.
     pub missed: u64,
 }
 

@@ -34,7 +34,11 @@ impl Index {
         let add = |file: &mut FileIndex| {
             file.starts.insert(lines.start(), entry);
             match file.members.get_mut(&claim.member) {
-                Some(ids) => ids.push(claim.id),
+                Some(ids) => {
+                    // In order, so that the index does not tell in which order claims came back.
+                    let at = ids.partition_point(|id| *id < claim.id);
+                    ids.insert(at, claim.id);
+                }
                 None => {
                     let ids = Vec::from([claim.id]);
                     file.members.insert(claim.member.clone(), ids);
@@ -89,7 +93,7 @@ impl Index {
             .map(|(_, (_, id))| *id)
     }
 
-    /// The claims of one member on one file, in no order.
+    /// The claims of one member on one file, oldest first.
     pub(super) fn of_member(&self, file: &FilePath, member: &Name) -> &[u64] {
         let ids = self
             .files

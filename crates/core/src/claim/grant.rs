@@ -1,5 +1,6 @@
 //! Claiming: whether lines can be had, and what holding them does to the member's other lines.
 
+use alloc::collections::BTreeSet;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
@@ -10,28 +11,6 @@ use super::{
 use crate::name::Name;
 use crate::refusal::Refusal;
 use crate::time::Timestamp;
-
-/// What stands between a wish and its lines.
-pub(super) struct Obstacles<'a> {
-    pub(super) claims: Vec<&'a Claim>,
-    pub(super) waits: Vec<&'a Waiting>,
-}
-
-impl Obstacles<'_> {
-    pub(super) fn is_none(&self) -> bool {
-        self.claims.is_empty() && self.waits.is_empty()
-    }
-
-    /// Whose they are, each once.
-    pub(super) fn members(&self) -> Vec<Name> {
-        let claims = self.claims.iter().map(|claim| &claim.member);
-        let waits = self.waits.iter().map(|wait| &wait.member);
-        let mut members: Vec<Name> = claims.chain(waits).cloned().collect();
-        members.sort();
-        members.dedup();
-        members
-    }
-}
 
 /// Lines that somebody wants, with the place in line: everybody before `before` goes first.
 #[derive(Clone, Copy)]
@@ -85,10 +64,8 @@ impl Claims {
             lines: wish.lines,
             before: u64::MAX,
         };
-        let obstacles = self.obstacles(place, now);
-        if !obstacles.is_none() {
-            let Obstacles { claims, waits } = obstacles;
-            let conflict = Conflict::new(wish.file, wish.lines, claims, &waits, now);
+        if !self.is_free(place, now) {
+            let conflict = self.conflict(place, now);
             return match wish.patience {
                 Patience::None => Err(Refusal::ClaimConflict(conflict.into())),
                 Patience::Until(until) => self.stand_in_line(wish, until, conflict, now),
@@ -134,30 +111,64 @@ impl Claims {
         id
     }
 
-    /// What is in the way of a wish: live claims of others, and waits of others that came first, except over lines
-    /// that the member holds already.
-    pub(super) fn obstacles(&self, wish: Wish<'_>, now: Timestamp) -> Obstacles<'_> {
-        let mut obstacles = self.all_obstacles(wish, now);
-        obstacles.waits.retain(|wait| {
-            let wanted = wait.lines.common(wish.lines);
-            wanted.is_some_and(|lines| !self.has(wish, lines, now))
-        });
-        obstacles
+    /// The live claims of others that have a line of the wish.
+    pub(super) fn claims_before<'a>(
+        &'a self,
+        wish: Wish<'a>,
+        now: Timestamp,
+    ) -> impl Iterator<Item = &'a Claim> {
+        let found = self.index.overlapping(wish.file, wish.lines);
+        found
+            .filter_map(|id| self.held.get(&id))
+            .filter(move |claim| claim.member != *wish.member && claim.is_live(now))
     }
 
-    /// What is in the way of a wish, or would be without the lines that the member holds already.
-    pub(super) fn all_obstacles(&self, wish: Wish<'_>, now: Timestamp) -> Obstacles<'_> {
-        let waits = self.waiting.iter().filter(|wait| {
+    /// The waits of others that came first and want a line of the wish.
+    pub(super) fn waits_before<'a>(
+        &'a self,
+        wish: Wish<'a>,
+        now: Timestamp,
+    ) -> impl Iterator<Item = &'a Waiting> {
+        self.waiting.iter().filter(move |wait| {
             wait.ticket < wish.before
                 && wait.until > now
                 && wait.lines.overlaps(wish.lines)
                 && wait.file == *wish.file
                 && wait.member != *wish.member
-        });
-        Obstacles {
-            claims: self.in_the_way(wish.member, wish.file, wish.lines, now),
-            waits: waits.collect(),
-        }
+        })
+    }
+
+    /// Whether the member of the wish holds the lines already for which this wait came first.
+    fn keeps(&self, wish: Wish<'_>, wait: &Waiting, now: Timestamp) -> bool {
+        let wanted = wait.lines.common(wish.lines);
+        wanted.is_none_or(|lines| self.has(wish, lines, now))
+    }
+
+    /// Whether nothing is in the way of a wish: no live claim of another, and no wait of another that came first,
+    /// except over lines that the member holds already.
+    pub(super) fn is_free(&self, wish: Wish<'_>, now: Timestamp) -> bool {
+        let claimed = self.claims_before(wish, now).next().is_some();
+        !claimed
+            && self
+                .waits_before(wish, now)
+                .all(|wait| self.keeps(wish, wait, now))
+    }
+
+    /// Who is in the way of a wish, each once.
+    pub(super) fn in_front(&self, wish: Wish<'_>, now: Timestamp) -> Vec<Name> {
+        let claims = self.claims_before(wish, now).map(|claim| &claim.member);
+        let waits = self.waits_before(wish, now);
+        let waits = waits.filter(|wait| !self.keeps(wish, wait, now));
+        let members: BTreeSet<&Name> = claims.chain(waits.map(|wait| &wait.member)).collect();
+        members.into_iter().cloned().collect()
+    }
+
+    /// What is in the way of a wish that is not free.
+    fn conflict(&self, wish: Wish<'_>, now: Timestamp) -> Conflict {
+        let claims = self.claims_before(wish, now).collect();
+        let waits = self.waits_before(wish, now);
+        let waits: Vec<&Waiting> = waits.filter(|wait| !self.keeps(wish, wait, now)).collect();
+        Conflict::new(wish.file, wish.lines, claims, &waits, now)
     }
 
     /// Whether the member of a wish holds all of `lines`.

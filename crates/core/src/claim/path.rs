@@ -136,7 +136,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const ROOT: &str = "/home/u/project";
+    const ROOT: &str = "/srv/u/project";
 
     fn path(given: &str, case: Case) -> Result<String, &'static str> {
         let path = FilePath::canonical(given, ROOT, case);
@@ -155,9 +155,9 @@ mod tests {
             "./src/a.rs",
             "src//a.rs",
             "src/./b/../a.rs",
-            "/home/u/project/src/a.rs",
-            "/home/u/./project/src/a.rs",
-            "/home/x/../u/project/src/a.rs",
+            "/srv/u/project/src/a.rs",
+            "/srv/u/./project/src/a.rs",
+            "/srv/x/../u/project/src/a.rs",
             "../project/src/a.rs",
         ] {
             one(given, "src/a.rs");
@@ -176,8 +176,8 @@ mod tests {
     fn e1_case_is_folded_only_where_the_file_system_folds_it() {
         one("Src/A.rs", "Src/A.rs");
         assert_eq!(path("Src/A.RS", Case::Folded).as_deref(), Ok("src/a.rs"));
-        assert_eq!(path("/Home/U/Project/A", Case::Folded).as_deref(), Ok("a"));
-        assert_eq!(path("/Home/U/Project/A", Case::Kept), Err("outside_root"));
+        assert_eq!(path("/Srv/U/Project/A", Case::Folded).as_deref(), Ok("a"));
+        assert_eq!(path("/Srv/U/Project/A", Case::Kept), Err("outside_root"));
         assert_eq!(
             path("\u{3a3}\u{3c2}", Case::Folded).as_deref(),
             Ok("\u{3c3}\u{3c3}")
@@ -191,12 +191,12 @@ mod tests {
             "../x",
             "src/../../x",
             "/etc/passwd",
-            "/home/u/project-2/a",
-            "/home/u",
+            "/srv/u/project-2/a",
+            "/srv/u",
             ".",
             "./",
-            "/home/u/project/",
-            "/home/u/project/..",
+            "/srv/u/project/",
+            "/srv/u/project/..",
             "../../../../..",
         ] {
             assert_eq!(path(given, Case::Kept), Err("outside_root"), "{given}");

@@ -5,7 +5,7 @@
 //! circle is refused, with the circle. Nothing that is granted later can close one, because whoever is granted lines
 //! was in the way of those behind it before.
 
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
@@ -55,7 +55,7 @@ impl Claims {
                 retry_after_ms: None,
             });
         }
-        let waits_for = self.obstacles(place, now).members();
+        let waits_for = self.in_front(place, now);
         let mut events = Vec::new();
         if wish.mode == Mode::Replace {
             self.drop_waits(wish.member, wish.file, EndCause::Replaced, &mut events);
@@ -133,37 +133,37 @@ impl Claims {
     }
 
     fn grantable(&self, now: Timestamp) -> Option<usize> {
-        self.waiting
-            .iter()
-            .position(|wait| wait.until > now && self.obstacles(Wish::from(wait), now).is_none())
+        let mut waits = self.waiting.iter();
+        waits.position(|wait| wait.until > now && self.is_free(Wish::from(wait), now))
     }
 
-    /// The circle that `wish` would close if it waited, a shortest one. Whoever stays out of another's way only because
-    /// of lines that it holds counts as in the way: it may lose them while it waits.
+    /// Whose claims and waits come before a wish, each once. Whoever is in the way of it only over lines that its
+    /// member holds counts too: the member may lose them while it waits.
+    fn members_before<'a>(&'a self, wish: Wish<'a>, now: Timestamp) -> BTreeSet<&'a Name> {
+        let claims = self.claims_before(wish, now).map(|claim| &claim.member);
+        let waits = self.waits_before(wish, now).map(|wait| &wait.member);
+        claims.chain(waits).collect()
+    }
+
+    /// A shortest circle that `wish` would close if it waited.
     fn circle(&self, wish: Wish<'_>, now: Timestamp) -> Option<Vec<Link>> {
-        let mut came_from: BTreeMap<Name, Link> = BTreeMap::new();
-        let mut open: VecDeque<Name> = VecDeque::new();
+        let mut came_from: BTreeMap<&Name, Wish<'_>> = BTreeMap::new();
+        let mut open: VecDeque<&Name> = VecDeque::new();
         let mut wishes = Vec::from([wish]);
         loop {
             for wish_now in wishes {
-                for waits_for in self.all_obstacles(wish_now, now).members() {
-                    let link = Link {
-                        member: wish_now.member.clone(),
-                        waits_for: waits_for.clone(),
-                        file: wish_now.file.clone(),
-                        lines: wish_now.lines,
-                    };
-                    if waits_for == *wish.member {
-                        return Some(back(link, &came_from, wish.member));
+                for waits_for in self.members_before(wish_now, now) {
+                    if waits_for == wish.member {
+                        return Some(back(wish_now, waits_for, &came_from));
                     }
-                    if !came_from.contains_key(&waits_for) {
-                        came_from.insert(waits_for.clone(), link);
+                    if !came_from.contains_key(waits_for) {
+                        came_from.insert(waits_for, wish_now);
                         open.push_back(waits_for);
                     }
                 }
             }
             let member = open.pop_front()?;
-            let own = self.waiting(now).filter(|wait| wait.member == member);
+            let own = self.waiting(now).filter(|wait| wait.member == *member);
             wishes = own.map(Wish::from).collect();
         }
     }
@@ -177,14 +177,19 @@ fn is_same(wait: &Waiting, wish: &Request<'_>) -> bool {
         && wait.mode == wish.mode
 }
 
-/// The way from `start` to the end of `last`.
-fn back(last: Link, came_from: &BTreeMap<Name, Link>, start: &Name) -> Vec<Link> {
-    let mut way = Vec::from([last]);
-    while let Some(link) = way.last().filter(|link| link.member != *start) {
-        let Some(before) = came_from.get(&link.member) else {
-            break;
-        };
-        way.push(before.clone());
+/// The way back from `end`, which is where it started too, over `last`.
+fn back(last: Wish<'_>, end: &Name, came_from: &BTreeMap<&Name, Wish<'_>>) -> Vec<Link> {
+    let link = |wish: Wish<'_>, waits_for: &Name| Link {
+        member: wish.member.clone(),
+        waits_for: waits_for.clone(),
+        file: wish.file.clone(),
+        lines: wish.lines,
+    };
+    let mut way = Vec::from([link(last, end)]);
+    let mut member = last.member;
+    while let Some(before) = came_from.get(member).filter(|_| member != end) {
+        way.push(link(*before, member));
+        member = before.member;
     }
     way.reverse();
     way

@@ -57,6 +57,19 @@ fn bytes(what: &str, document: &impl serde::Serialize) {
     println!("{what:<67} {:>9} bytes", json.len());
 }
 
+/// How large a document is, and how fast it is read and written again.
+fn document<D: serde::Serialize + serde::de::DeserializeOwned>(what: &str, document: &D) {
+    bytes(what, document);
+    let json = serde_json::to_vec(document).expect("a document");
+    let best = rate(100, || {
+        for _ in 0..100 {
+            let read: D = serde_json::from_slice(&json).expect("its own text");
+            black_box(serde_json::to_vec(&read)).expect("a document");
+        }
+    });
+    row("  read and written, bytes", json.len() as u64, best);
+}
+
 fn limits() -> Limits {
     Limits {
         budget: Some(Micros::MOST),
@@ -138,7 +151,7 @@ fn limiter() {
             }
         });
         row("acquire refused; calls in window", entries, best);
-        bytes("  the limiter's document", &limiter);
+        document("  the limiter's document", &limiter);
     }
 }
 
@@ -260,7 +273,7 @@ fn board() {
     }
     let mut board = Board::default();
     board.absorb((0..100_000).map(|i| (i * length, (i + 1) * length, line.as_bytes())));
-    bytes("  the board's document, 100,000 stored", &board);
+    document("  the board's document, 100,000 stored", &board);
 }
 
 fn main() {
@@ -270,6 +283,7 @@ fn main() {
         claims("held, all in one file", &table(held, 10_000), held);
     }
     claims("held, ten to a file", &table(1_000, 10), 1_000);
+    document("  the document of 1,000 claims", &table(1_000, 10));
     queue();
     board();
 }

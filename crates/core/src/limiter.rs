@@ -11,7 +11,7 @@
 //! once the budget is spent. A refusal leaves no trace.
 //!
 //! Always holds: a reservation is settled, released or lapsed once; settling corrects its own entry in the window
-//! ([`window`]), so no credit appears later, and an entry that has left the window only ever adds. The document is
+//! of [`WINDOW_MS`], so no credit appears later, and an entry that has left the window only ever adds. The document is
 //! small: a ring of buckets, at most [`MOST_OPEN`] reservations, capped sums. Wall clocks may step back: by up to a
 //! window time stands still, by more than that everything that counts starts its minute again.
 

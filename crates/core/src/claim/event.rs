@@ -47,7 +47,9 @@ pub enum ClaimEvent {
     },
     /// A wait is over, and the lines are held: what wakes its member.
     ClaimGranted {
-        /// The claim.
+        /// The wait.
+        ticket: u64,
+        /// The claim. It has the wait's number, unless its member came to hold these lines in another way.
         claim: Claim,
         /// How long it was waited for, in milliseconds.
         waited_ms: u64,

@@ -188,20 +188,25 @@ impl Claims {
     ) -> (Claim, ClaimEvent) {
         let until = later(now, hold.ttl_ms);
         let own: Vec<u64> = self.index.of_member(hold.file, hold.member).to_vec();
-        let same = |id: &u64| {
-            self.held
-                .get(id)
-                .is_some_and(|kept| kept.lines == hold.lines)
+        let renewed = match (hold.mode, &own[..]) {
+            (Mode::Replace, [id]) => self.held.get(id).filter(|own| own.lines == hold.lines),
+            (Mode::Replace, _) => None,
+            (Mode::Extend, own) => {
+                let mut own = own.iter().filter_map(|id| self.held.get(id));
+                own.find(|own| own.lines.span(hold.lines) == own.lines)
+            }
         };
-        let renewed = match hold.mode {
-            Mode::Replace if own.len() > 1 => None,
-            Mode::Replace | Mode::Extend => own.iter().copied().find(same),
-        };
-        if let Some(claim) = renewed.and_then(|id| self.renew(id, until, hold.anchor)) {
-            let event = ClaimEvent::ClaimRenewed {
-                claim: claim.clone(),
+        if let Some((id, before)) = renewed.map(|own| (own.id, own.until)) {
+            let until = match hold.mode {
+                Mode::Replace => until,
+                Mode::Extend => until.max(before),
             };
-            return (claim, event);
+            if let Some(claim) = self.renew(id, until, hold) {
+                let event = ClaimEvent::ClaimRenewed {
+                    claim: claim.clone(),
+                };
+                return (claim, event);
+            }
         }
         let mut claim = Claim {
             id: hold.id,
@@ -251,11 +256,11 @@ impl Claims {
         }
     }
 
-    fn renew(&mut self, id: u64, until: Timestamp, anchor: Option<&str>) -> Option<Claim> {
+    fn renew(&mut self, id: u64, until: Timestamp, hold: &Hold<'_>) -> Option<Claim> {
         let claim = self.held.get_mut(&id)?;
         self.index.renew(id, claim.until, until);
         claim.until = until;
-        if let Some(anchor) = anchor {
+        if let Some(anchor) = hold.anchor.filter(|_| claim.lines == hold.lines) {
             claim.anchor = Some(anchor.to_string());
         }
         Some(claim.clone())

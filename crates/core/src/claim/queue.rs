@@ -128,7 +128,11 @@ impl Claims {
             };
             let (claim, _) = self.hold(&hold, now, events);
             let waited_ms = u64::try_from(now.millis_since(wait.since)).unwrap_or(0);
-            events.push(ClaimEvent::ClaimGranted { claim, waited_ms });
+            events.push(ClaimEvent::ClaimGranted {
+                ticket: wait.ticket,
+                claim,
+                waited_ms,
+            });
         }
     }
 

@@ -156,7 +156,9 @@ fn ends(events: &[ClaimEvent]) -> Vec<(&str, u64, u64, EndCause)> {
 /// The grants among events: the ticket and how long it waited.
 fn grants(events: &[ClaimEvent]) -> Vec<(u64, u64)> {
     let grants = events.iter().filter_map(|event| match event {
-        ClaimEvent::ClaimGranted { claim, waited_ms } => Some((claim.id, *waited_ms)),
+        ClaimEvent::ClaimGranted {
+            ticket, waited_ms, ..
+        } => Some((*ticket, *waited_ms)),
         _ => None,
     });
     grants.collect()
@@ -192,6 +194,8 @@ fn extend_adds_and_ranges_that_touch_become_one() {
     story.holds_in_a(2, &[("ada", 10, 50)]);
     let own = story.extend(3, "ada", (10, 50));
     assert_eq!((own.id, own.until), (joined.id, at(300_003)));
+    let part = story.extend(4, "ada", (12, 14));
+    assert_eq!((part.id, part.lines), (joined.id, lines(10, 50)));
 }
 
 #[test]

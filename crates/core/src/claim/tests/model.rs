@@ -73,12 +73,7 @@ impl Naive {
     fn hold(&mut self, member: usize, file: usize, mut bits: Bits, mode: Mode, until: i64) {
         let own = |hold: &Hold| hold.member == member && hold.file == file;
         let mut latest = until;
-        // The same lines again renew just that range.
-        let same = |hold: &&Hold| own(hold) && hold.bits == bits;
-        if mode == Mode::Extend && self.holds.iter().find(same).is_some() {
-            latest = until;
-            self.holds.retain(|hold| !(own(hold) && hold.bits == bits));
-        } else if mode == Mode::Extend {
+        if mode == Mode::Extend {
             while let Some(at) = self
                 .holds
                 .iter()

@@ -181,7 +181,9 @@ impl<'a> DocumentFile<'a> {
     fn usable(&self, state: Result<State, String>) -> Result<Option<State>, StoreFailure> {
         match (state, self.place.durability()) {
             (Ok(state), _) => Ok(Some(state)),
-            (Err(why), Durability::Synced) => Err(StoreFailure::corrupt(self.place, &why)),
+            (Err(why), Durability::Synced | Durability::Ordered) => {
+                Err(StoreFailure::corrupt(self.place, &why))
+            }
             (Err(_), Durability::Relaxed) => Ok(None),
         }
     }

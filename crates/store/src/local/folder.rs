@@ -273,7 +273,7 @@ impl Folder {
         };
         let written = file.write_all(text).and_then(|()| match durability {
             Durability::Synced => file.sync_data(),
-            Durability::Relaxed => Ok(()),
+            Durability::Ordered | Durability::Relaxed => Ok(()),
         });
         written.map_err(|refused| self.without(draft, "write", refused))
     }

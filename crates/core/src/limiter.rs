@@ -309,6 +309,13 @@ impl Limiter {
         Ok(())
     }
 
+    /// When the pause that holds now ends, or when the last one ended: what a member's [`jitter_ms`] is drawn for.
+    #[must_use]
+    pub fn reset(&self) -> Option<Timestamp> {
+        let until = self.pause.as_ref().map(|pause| pause.until);
+        until.or(self.resumed)
+    }
+
     /// The open reservations, oldest first.
     pub fn open(&self) -> impl ExactSizeIterator<Item = &Reservation> {
         self.open.values()

@@ -19,7 +19,7 @@ use proptest::prelude::*;
 use sandbox::{Answer, Sandbox, answer, skipped};
 use serde_json::{Map, Value, json};
 
-const REQUESTS: [&str; 14] = [
+const REQUESTS: [&str; 23] = [
     "claim-task",
     "transition-task-status",
     "send-message",
@@ -34,9 +34,18 @@ const REQUESTS: [&str; 14] = [
     "claim-next-task",
     "release-task",
     "retry-task",
+    "claim-region",
+    "release-region",
+    "list-claims",
+    "share-discovery",
+    "read-discoveries",
+    "limit-acquire",
+    "limit-record",
+    "limit-release",
+    "limit-status",
 ];
 
-const FIELDS: [&str; 20] = [
+const FIELDS: [&str; 35] = [
     "team_name",
     "task_id",
     "worker",
@@ -56,6 +65,21 @@ const FIELDS: [&str; 20] = [
     "assignee",
     "blocked_by",
     "cwd",
+    "file",
+    "start_line",
+    "end_line",
+    "ttl_ms",
+    "extend",
+    "topic",
+    "content",
+    "paths",
+    "path",
+    "since",
+    "new_only",
+    "tokens",
+    "cost",
+    "model",
+    "reservation",
     "unknown_field",
 ];
 
@@ -131,7 +155,14 @@ fn field_value(field: &'static str) -> BoxedStrategy<Value> {
         "body" | "result" | "description" | "message_id" | "claim_token" => json!("x"),
         "intent" => json!("inform"),
         "blocked_by" => json!(["1"]),
-        "hold_ms" | "lease_ms" => json!(5),
+        "hold_ms" | "lease_ms" | "ttl_ms" => json!(5),
+        "file" | "path" => json!("src/a.rs"),
+        "start_line" | "end_line" | "tokens" | "reservation" => json!(1),
+        "extend" | "new_only" => json!(true),
+        "topic" | "content" | "model" => json!("x"),
+        "paths" => json!(["src"]),
+        "cost" => json!(0.5),
+        "since" => json!("1h"),
         "undelivered_only" => json!(true),
         _ => Value::Null,
     };

@@ -123,6 +123,18 @@ impl WorkerFiles {
         folder.promote(&draft, file, Durability::Relaxed)
     }
 
+    /// Removes a file; answers whether there was one.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub fn remove(&self, file: &str) -> Result<bool, StoreFailure> {
+        self.check(file)?;
+        match self.open()? {
+            Some(folder) => folder.remove(file),
+            None => Ok(false),
+        }
+    }
+
     /// The last `limit` bytes of a file, or all of it; `None` when there is none.
     ///
     /// # Errors

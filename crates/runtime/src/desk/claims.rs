@@ -243,7 +243,7 @@ impl Desk<'_> {
                 reply_to: None,
                 idempotency_key: Some(format!("claim-expired:{}:{}", claim.id, claim.until)),
             };
-            self.notify(&team, &Name::leader(), claim.member.as_str(), &notice)?;
+            self.inform(&team, &Name::leader(), claim.member.as_str(), &notice)?;
         }
         Ok(())
     }

@@ -265,7 +265,7 @@ impl Desk<'_> {
             };
             let team = self.roster()?;
             let from = team.sender(by.as_str()).unwrap_or_else(|_| Name::leader());
-            self.notify(&team, &from, LEADER, &notice)?;
+            self.inform(&team, &from, LEADER, &notice)?;
         }
         Ok(())
     }

@@ -106,7 +106,7 @@ impl Desk<'_> {
     }
 
     /// Tells somebody something that no member says: `from` is whose doing it follows from.
-    pub(super) fn notify(
+    pub(super) fn inform(
         &self,
         team: &Team,
         from: &Name,

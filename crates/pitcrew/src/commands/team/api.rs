@@ -14,6 +14,7 @@ use crate::halt::{Exit, Halt};
 use crate::ui::{Layout, Ui};
 
 mod mail;
+mod plane;
 mod tasks;
 
 /// The row of this command.
@@ -109,6 +110,51 @@ const REQUESTS: &[Request] = &[
         key: "reason",
         answer: tasks::retry,
     },
+    Request {
+        name: "claim-region",
+        key: "error",
+        answer: plane::claim_region,
+    },
+    Request {
+        name: "release-region",
+        key: "error",
+        answer: plane::release_region,
+    },
+    Request {
+        name: "list-claims",
+        key: "error",
+        answer: plane::list_claims,
+    },
+    Request {
+        name: "share-discovery",
+        key: "error",
+        answer: plane::share_discovery,
+    },
+    Request {
+        name: "read-discoveries",
+        key: "error",
+        answer: plane::read_discoveries,
+    },
+    Request {
+        name: "limit-acquire",
+        key: "error",
+        answer: plane::limit_acquire,
+    },
+    Request {
+        name: "limit-record",
+        key: "error",
+        answer: plane::limit_record,
+    },
+    Request {
+        name: "limit-release",
+        key: "error",
+        answer: plane::limit_release,
+    },
+    Request {
+        name: "limit-status",
+        key: "error",
+        answer: plane::limit_status,
+    },
 ];
 
 /// Send one request as JSON
@@ -129,6 +175,15 @@ const REQUESTS: &[Request] = &[
 ///   claim-next-task          team_name worker [lease_ms] [cwd]
 ///   release-task             team_name task_id claim_token [cwd]
 ///   retry-task               team_name task_id [claim_token] [cwd]
+///   claim-region             team_name worker file start_line end_line [ttl_ms] [extend] [wait_ms] [cwd]
+///   release-region           team_name worker file [start_line end_line] [cwd]
+///   list-claims              team_name [file] [cwd]
+///   share-discovery          team_name from topic content [paths] [ttl_ms] [cwd]
+///   read-discoveries         team_name [topic] [path] [since] [cwd], or team_name worker new_only [cwd]
+///   limit-acquire            team_name worker tokens [cost] [task_id] [model] [cwd]
+///   limit-record             team_name worker [reservation] tokens [cost] [task_id] [model] [cwd]
+///   limit-release            team_name worker reservation [cwd]
+///   limit-status             team_name [cwd]
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Api {

@@ -11,10 +11,12 @@
 use std::path::{Component, Path, PathBuf};
 
 use clap::ArgMatches;
+use pitcrew_core::claim::FilePath;
 use pitcrew_core::refusal::NameKind;
 use pitcrew_core::{Name, Refusal};
 use pitcrew_runtime::clock::{SystemClock, SystemEntropy};
 use pitcrew_runtime::desk::{Credentials, Desk};
+use pitcrew_store::files::Workspace;
 use pitcrew_store::{LocalStore, Project};
 
 use crate::environment::Environment;
@@ -88,6 +90,22 @@ impl<'a> Context<'a> {
         }?;
         self.project = Some(project.clone());
         Ok(project)
+    }
+
+    /// The file of the project that `given` names, from a request's own `cwd` or from where the command was called.
+    pub(crate) fn file(&mut self, given: &str, start: Option<&str>) -> Result<FilePath, Halt> {
+        let project = self.project(start)?;
+        let here = &self.environment.cwd;
+        let from = start.map_or_else(|| here.clone(), |start| here.join(start));
+        let file = Workspace::of(&project)?.file(Path::new(given), &from)?;
+        Ok(file?)
+    }
+
+    /// Who speaks in `team`.
+    pub(crate) fn me(&self, team: &OpenTeam) -> Result<Name, Halt> {
+        let desk = team.desk();
+        let speaker = desk.speaker(&desk.roster()?, &self.credentials(&team.name))?;
+        Ok(speaker.name)
     }
 
     /// In which words the project was found.

@@ -10,6 +10,7 @@ use std::io::{self, Write};
 
 use anstyle::Style;
 use pitcrew_core::visible::{Lines, visible};
+use pitcrew_runtime::process::Stream;
 use serde_json::Value;
 
 use crate::environment::Environment;
@@ -169,6 +170,19 @@ impl Ui {
             text.push_str(&format!(" hint: {}\n", visible(hint, Lines::Keep)));
         }
         let _ = io::stderr().write_all(text.as_bytes());
+    }
+}
+
+/// Hands output of another program on as it comes, byte for byte. When nobody reads it any more, it is dropped: the
+/// other program goes on.
+pub(crate) fn hand_on(to: Stream) -> impl FnMut(&[u8]) + Send + 'static {
+    move |bytes| {
+        let _ = match to {
+            Stream::Stdout => io::stdout()
+                .write_all(bytes)
+                .and_then(|()| io::stdout().flush()),
+            Stream::Stderr => io::stderr().write_all(bytes),
+        };
     }
 }
 

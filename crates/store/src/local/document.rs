@@ -203,7 +203,9 @@ impl<'a> DocumentFile<'a> {
     fn usable(&self, state: Result<State, String>) -> Result<Option<State>, StoreFailure> {
         match (state, self.place.durability()) {
             (Ok(state), _) => Ok(Some(state)),
-            (Err(why), Durability::Synced) => Err(StoreFailure::corrupt(self.place, &why)),
+            (Err(why), Durability::Synced | Durability::Ordered) => {
+                Err(StoreFailure::corrupt(self.place, &why))
+            }
             (Err(_), Durability::Relaxed) => Ok(None),
         }
     }
@@ -325,7 +327,7 @@ impl<'a> DocumentFile<'a> {
     fn folder_is_due(&self) -> Due {
         match self.place.durability() {
             Durability::Synced => Due::Folder,
-            Durability::Relaxed => Due::Nothing,
+            Durability::Ordered | Durability::Relaxed => Due::Nothing,
         }
     }
 }

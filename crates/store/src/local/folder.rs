@@ -274,7 +274,7 @@ impl Folder {
         };
         let written = file.write_all(text).and_then(|()| match durability {
             Durability::Synced => file.sync_data(),
-            Durability::Relaxed => Ok(()),
+            Durability::Ordered | Durability::Relaxed => Ok(()),
         });
         match written {
             Ok(()) => Ok(file),

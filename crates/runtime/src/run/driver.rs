@@ -9,7 +9,7 @@ use std::time::Duration;
 use pitcrew_core::restart::Policy;
 use pitcrew_core::task::Status;
 use pitcrew_core::{Name, Timestamp};
-use pitcrew_store::{Change, LocalStore, Log, Place, Store, StoreFailure};
+use pitcrew_store::{Change, StoreFailure};
 use tokio::sync::mpsc;
 
 use super::ending::Totals;
@@ -20,20 +20,18 @@ use super::scheduler::{
     Ending, Event, Finish, Moment, Order, RunPlan, Scheduler, SeatNo, SeatPlan, SeatState,
     SeatView, TaskTerms,
 };
-use super::{RunError, Scene, Setup, Tools, Watcher, post};
-use crate::clock::{Clock, Disturbance, Watch};
+use super::{RunError, Scene, Setup, Tools, Watcher};
+use crate::clock::{Clock, Watch};
 use crate::desk::{Desk, NotDone};
 use crate::process::{Control, Ended, Interrupts};
 use crate::teamfile::ProfileKind;
 
+mod looking;
 mod outcome;
 mod turns;
 
 /// The longest that the loop sleeps, so that a machine that slept is noticed.
 const LONGEST_SLEEP: Duration = Duration::from_secs(20);
-
-/// How long the watching thread sits in one call.
-const SITTING: Duration = Duration::from_secs(1);
 
 /// How many changes wait for the loop. The store's own queue is bounded too and reports lag.
 const CHANGES: usize = 64;
@@ -125,7 +123,7 @@ impl<'a> Driver<'a> {
         };
         let mut interrupts = Interrupts::listen().map_err(cannot("listen to signals"))?;
         let mut changes =
-            listen(&self.ground.store)?.map_err(cannot("start the watching thread"))?;
+            looking::listen(&self.ground.store)?.map_err(cannot("start the watching thread"))?;
         self.begin()?;
         loop {
             if let Some(finish) = self.carry_out() {
@@ -248,6 +246,7 @@ impl<'a> Driver<'a> {
                     task,
                     mail,
                 } => self.settle(seat, turn, task, mail),
+                Order::Look => self.look_at_everything(),
                 Order::PutBack { seat, task } => self.put_back(seat, &task),
                 Order::Retry(task) => self.retry(task),
                 Order::Tell(seat, reason) => self.stopped(seat, reason),
@@ -288,71 +287,6 @@ impl<'a> Driver<'a> {
             .map(|gear| gear.name().clone())
             .collect();
         self.tell(&Fact::Ending { why, running });
-    }
-
-    fn changed(&mut self, changes: Result<Vec<Change>, StoreFailure>) {
-        let changes = match changes {
-            Ok(changes) => changes,
-            Err(failed) => return self.broke(failed.into()),
-        };
-        let all = changes.contains(&Change::Lagged);
-        let touched = |wanted: &dyn Fn(&Change) -> bool| all || changes.iter().any(wanted);
-        if touched(&|change| matches!(change, Change::Document(Place::Task(_)))) {
-            self.look_at_board();
-        }
-        let mailbox = |change: &Change, owner: &Name| match change {
-            Change::Log(Log::Mailbox(name)) | Change::Document(Place::Unread(name)) => {
-                name == owner
-            }
-            _ => false,
-        };
-        for seat in 0..self.gears.len() {
-            let name = self.gears[seat].name().clone();
-            if touched(&|change| mailbox(change, &name)) {
-                self.look_at_mail(seat);
-            }
-        }
-        if touched(&|change| mailbox(change, &Name::leader())) {
-            let unread = self.desk().count_unread(&Name::leader());
-            if let Some(unread) = self.attempt(unread) {
-                self.leader_unread = unread;
-            }
-        }
-        let team = touched(&|change| matches!(change, Change::Document(Place::Shutdown)));
-        if team && matches!(self.desk().shut_down_at(), Ok(Some(_))) && self.ending.is_none() {
-            self.interrupted();
-        }
-    }
-
-    fn look_at_board(&mut self) {
-        let board = self.desk().tasks();
-        if let Some(board) = self.attempt(board) {
-            self.handle(Event::Board(board));
-        }
-    }
-
-    fn look_at_mail(&mut self, seat: SeatNo) {
-        let seen = post::seen(&self.desk(), self.gears[seat].name());
-        let Some(seen) = self.attempt(seen) else {
-            return;
-        };
-        if seen.unread > self.unread[seat] {
-            let member = self.gears[seat].name().clone();
-            let unread = seen.unread;
-            self.tell(&Fact::MailArrived { member, unread });
-        }
-        self.unread[seat] = seen.unread;
-        self.handle(Event::Mail(seat, seen));
-    }
-
-    fn notice_sleep(&mut self) {
-        let slept = match self.clocks.look(&*self.tools.clock) {
-            Some(Disturbance::Slept { for_ms } | Disturbance::SleptAndJumped { for_ms, .. }) => {
-                for_ms
-            }
-            Some(Disturbance::Jumped { .. }) | None => return,
-        };
-        self.handle(Event::Slept(slept));
     }
 
     fn sleep(&self) -> Duration {
@@ -452,27 +386,4 @@ fn plan(setup: &Setup<'_>, gears: &[Gear]) -> RunPlan {
             .time_limit
             .map(|limit| i64::try_from(limit.as_millis()).unwrap_or(i64::MAX)),
     }
-}
-
-type Changes = mpsc::Receiver<Result<Change, StoreFailure>>;
-
-/// Watches the team's files on a thread of its own, which ends soon after nobody listens any more.
-fn listen(store: &LocalStore) -> Result<std::io::Result<Changes>, StoreFailure> {
-    let mut watch = store.watch()?;
-    let (sender, receiver) = mpsc::channel(CHANGES);
-    let sit = move || {
-        while !sender.is_closed() {
-            let change = match watch.next(SITTING) {
-                Ok(None) => continue,
-                Ok(Some(change)) => Ok(change),
-                Err(failed) => Err(failed),
-            };
-            let last = change.is_err();
-            if sender.blocking_send(change).is_err() || last {
-                return;
-            }
-        }
-    };
-    let thread = std::thread::Builder::new().name("watch".to_string());
-    Ok(thread.spawn(sit).map(|_| receiver))
 }

@@ -21,7 +21,8 @@
 //! | because it was stopped | put back | given back | the run ends |
 //!
 //! What always holds: no task is in two turns and no member in two; after an ending began nothing is started; every
-//! start is followed by one end and one settlement before [`Order::Finish`], and nothing follows that. What a member
+//! start is followed by one end and one settlement before [`Order::Finish`], and nothing follows that; a run is not
+//! finished on a stale view. What a member
 //! did to its task itself stands: a settlement is an offer, and [`Event::Settled`] says what really became of it.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -63,6 +64,8 @@ pub struct Scheduler {
     ends_at: Option<i64>,
     ending: Option<Ending>,
     orders: VecDeque<Order>,
+    /// Whether everything was looked at since the last turn, so that "nothing is left to do" is no stale view.
+    looked: bool,
     over: bool,
 }
 
@@ -89,6 +92,7 @@ impl Scheduler {
             ends_at: plan.time_limit_ms.map(|limit| now.ms.saturating_add(limit)),
             ending: None,
             orders: VecDeque::new(),
+            looked: false,
             over: false,
         }
     }
@@ -96,6 +100,7 @@ impl Scheduler {
     /// Takes in what happened.
     pub fn handle(&mut self, event: Event, now: Moment) {
         match event {
+            Event::Looked => self.looked = true,
             Event::Board(board) => self.see(board),
             Event::Mail(seat, seen) => {
                 if let Some(seat) = self.seats.get_mut(seat) {
@@ -168,9 +173,11 @@ impl Scheduler {
 
     /// A change of any task is progress: who only wrote mail so far may answer mail again.
     fn see(&mut self, board: TaskBoard) {
-        let statuses = |board: &TaskBoard| -> Vec<(String, Status)> {
+        let statuses = |board: &TaskBoard| {
             let tasks = board.tasks.iter();
-            tasks.map(|task| (task.id.clone(), task.status)).collect()
+            tasks
+                .map(|task| (task.id.clone(), task.status))
+                .collect::<Vec<_>>()
         };
         if statuses(&self.board) != statuses(&board) {
             self.seats.iter_mut().for_each(Seat::progress);
@@ -194,8 +201,9 @@ impl Scheduler {
                 self.put_back_held();
                 self.orders.push_back(Order::Finish(Finish::Ended(ending)));
             }
-            None if !self.can_go_on(now) => self.orders.push_back(Order::Finish(Finish::Done)),
-            None => {}
+            None if self.can_go_on(now) => {}
+            None if self.looked => self.orders.push_back(Order::Finish(Finish::Done)),
+            None => self.orders.push_back(Order::Look),
         }
     }
 

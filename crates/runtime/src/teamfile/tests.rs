@@ -270,3 +270,55 @@ fn any_text_is_answered() {
         assert!(parse(text).is_err(), "{text:?}");
     }
 }
+
+fn of_the_repository(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .join(name);
+    std::fs::read_to_string(path).unwrap()
+}
+
+#[test]
+fn every_key_on_the_page_may_stand_in_a_file_and_every_key_stands_on_the_page() {
+    let page = of_the_repository("docs/team-file.md");
+    let block = page.split("```toml\n").nth(1).unwrap();
+    let block = block.split("```").next().unwrap();
+    raw::read(block).unwrap();
+    // The refusal of an unknown key lists the known ones.
+    for table in ["", "[defaults]\n", "[[members]]\n", "[[tasks]]\n"] {
+        let refused = raw::read(&format!("{table}nothing_such = 1\n"))
+            .unwrap_err()
+            .why;
+        let keys: Vec<&str> = refused.split('`').skip(3).step_by(2).collect();
+        assert!(keys.len() > 4, "{refused}");
+        for key in keys {
+            let there = |line: &str| {
+                line.starts_with(&format!("{key} =")) || line.starts_with(&format!("[[{key}]]"))
+            };
+            assert!(
+                block.lines().any(there) || key == "defaults",
+                "{table}{key}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_examples_can_be_run() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let profiles = crate::profile::Profiles::built_in();
+    let kind_of = |name: &str| {
+        let profile = profiles.get(name).map_err(|absent| absent.to_string())?;
+        Ok(match profile.takes_script() {
+            true => ProfileKind::Script,
+            false => ProfileKind::Agent,
+        })
+    };
+    let mut seen = 0;
+    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        let text = std::fs::read_to_string(entry.path()).unwrap();
+        TeamFile::parse(&entry.path(), &text, &kind_of).unwrap_or_else(|error| panic!("{error}"));
+        seen += 1;
+    }
+    assert!(seen > 0);
+}

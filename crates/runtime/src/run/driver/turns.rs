@@ -102,8 +102,9 @@ impl Driver<'_> {
             // Without a loop there is nobody to be told.
             let _ = ends.send(TurnEnd { seat, turn, ended }).await;
         });
+        let claimed = begun.claim.as_ref().map(|claim| claim.task.clone());
         self.tell(&fact);
-        self.look_at_board();
+        self.look_at_tasks(claimed.as_slice());
     }
 
     pub(super) fn ended(&mut self, end: TurnEnd) {

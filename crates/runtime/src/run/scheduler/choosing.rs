@@ -177,6 +177,7 @@ impl Scheduler {
         state.turn += 1;
         state.counted += 1;
         state.was_mail = work == Work::Mail;
+        self.looked = false;
         state.doing = Doing::Running {
             work: work.clone(),
             since: now.ms,

@@ -83,9 +83,17 @@ impl Scene {
         self.scheduler.handle(event, at(self.now));
     }
 
+    /// All orders there are; a look finds what was seen before.
     fn orders(&mut self) -> Vec<Order> {
         let now = at(self.now);
-        std::iter::from_fn(|| self.scheduler.poll(now)).collect()
+        let mut orders = Vec::new();
+        while let Some(order) = self.scheduler.poll(now) {
+            match order {
+                Order::Look => self.scheduler.handle(Event::Looked, now),
+                order => orders.push(order),
+            }
+        }
+        orders
     }
 
     fn stand(&mut self, id: &str, status: Status, owner: Option<&str>) {
@@ -608,6 +616,25 @@ fn a_claim_that_was_lost_is_tried_again_later_and_counts_no_turn() {
     scene.now = 1_000;
     assert_eq!(scene.orders(), [start(0, 2, "t")]);
     assert_eq!(scene.scheduler.seats[0].counted, 1);
+}
+
+#[test]
+fn a_run_looks_at_everything_before_it_says_that_nothing_is_left() {
+    let mut scene = Scene::new(vec![agent("a"), agent("b")], vec![task("t", None, &[])]);
+    assert_eq!(scene.scheduler.poll(at(0)), Some(start(0, 1, "t")));
+    scene.handle(Event::Ended {
+        seat: 0,
+        turn: 1,
+        end: End::Succeeded,
+        jitter: 0,
+    });
+    scene.scheduler.poll(at(0));
+    scene.settle(0, 1, "t", Status::Completed, Some("a"));
+    assert_eq!(scene.scheduler.poll(at(0)), Some(Order::Look));
+    // What a sent to b in its turn shows only now.
+    scene.mail(1, 0, 1);
+    scene.handle(Event::Looked);
+    assert_eq!(scene.scheduler.poll(at(0)), Some(for_mail(1, 1)));
 }
 
 #[test]

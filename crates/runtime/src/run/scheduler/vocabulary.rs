@@ -121,6 +121,8 @@ pub enum Event {
         /// How the turn's task stands now: `InProgress` only when it still is this member's claim.
         task: Option<Status>,
     },
+    /// An [`Order::Look`] was carried out: the board and every mailbox were handed in.
+    Looked,
     /// The machine slept for so many milliseconds, which do not count for the run's limit.
     Slept(i64),
     /// A person wants the run to end. Said again, it ends at once.
@@ -180,6 +182,8 @@ pub enum Order {
         /// What becomes of its mail.
         mail: MailSettlement,
     },
+    /// Look at the board and every mailbox: as far as is known, nothing is left to do.
+    Look,
     /// Put back the task that a member holds between turns.
     PutBack {
         /// Who holds it.

@@ -185,6 +185,13 @@ impl World {
                     self.show();
                 }
                 Order::Tell(..) => {}
+                Order::Look => {
+                    self.show();
+                    for seat in 0..self.plans.len() {
+                        self.show_mail(seat);
+                    }
+                    self.scheduler.handle(Event::Looked, at(self.now));
+                }
                 Order::Finish(finish) => self.finish(finish),
             }
         }

@@ -25,6 +25,14 @@
 //! | signature | how one program's screen looks, as data | [`screen::Signature`] |
 //! | submission | one line put into a composer, through gates, and what came of it | [`submit::Submit`] |
 //! | nudge | the short line that wakes a pane; never carries a body | [`nudge::Ledger`] |
+//! | claim | one member's hold on a line range of a file, until a deadline | [`claim::Claim`] |
+//! | waiting claim | a claim that stands in line for lines that another holds | [`claim::Waiting`] |
+//! | file path | a path inside the project in the one form in which paths are compared | [`claim::FilePath`] |
+//! | discovery | a finding shared with the team | [`board::Discovery`] |
+//! | board | how much of the discoveries there is, and who was shown what | [`board::Board`] |
+//! | limiter | what a team may spend, and how fast | [`limiter::Limiter`] |
+//! | reservation | tokens, one request and money set aside before a model call | [`limiter::Reservation`] |
+//! | price | what a model charges for its tokens; money is whole micro-dollars | [`price::Price`] |
 //! | refusal | an expected "no", with a stable code and the facts behind it | [`Refusal`] |
 //!
 //! Every machine is one file: states, decision functions, tests that name behaviour. A decision either changes
@@ -35,19 +43,24 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod board;
+pub mod claim;
 pub mod collate;
 pub mod envelope;
 pub mod identity;
 pub mod json;
+pub mod limiter;
 pub mod liveness;
 pub mod mailbox;
 pub mod name;
 pub mod nudge;
+pub mod price;
 pub mod refusal;
 pub mod restart;
 pub mod role;
 pub mod roster;
 pub mod screen;
+pub mod span;
 pub mod submit;
 pub mod task;
 pub mod time;

@@ -3,10 +3,13 @@
 //! A refusal is an answer, not a failure: nothing was changed, and the facts say what to do next. The code is what
 //! programs match on and never changes. Words, hints and exit statuses belong to the faces.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use serde::Serialize;
 
+use crate::claim::{Conflict, Deadlock, NotClaimed};
+use crate::limiter::{BudgetExceeded, NeverFits, RateLimited};
 use crate::task::Status;
 
 mod facts;
@@ -257,6 +260,82 @@ pub enum Refusal {
         /// What is wrong.
         fault: DependencyFault,
     },
+    /// The lines are no range: whole numbers with 0 <= start <= end.
+    #[error("{start} to {end} is no range of lines: {why}")]
+    InvalidRange {
+        /// The first line as given.
+        start: String,
+        /// The last line as given.
+        end: String,
+        /// What is wrong with them.
+        why: String,
+    },
+    /// The path leaves the project folder, or names the folder itself.
+    #[error("{given:?} names no file inside {root}")]
+    OutsideRoot {
+        /// The path as given.
+        given: String,
+        /// The project folder.
+        root: String,
+    },
+    /// Other members hold lines of the range, or wait for them.
+    #[error("{0}")]
+    ClaimConflict(Box<Conflict>),
+    /// Waiting for these lines would never end.
+    #[error("{0}")]
+    Deadlock(Box<Deadlock>),
+    /// The member holds none of these lines.
+    #[error("{0}")]
+    NotClaimed(Box<NotClaimed>),
+    /// A document is as full as it may be.
+    #[error("there are {limit} {what} already")]
+    TableFull {
+        /// What there is too much of.
+        what: String,
+        /// The most there may be.
+        limit: u64,
+        /// After how many milliseconds there is room again at the latest, if that is known.
+        retry_after_ms: Option<u64>,
+    },
+    /// The call may cost more than what is left of a budget.
+    #[error("{0}")]
+    BudgetExceeded(Box<BudgetExceeded>),
+    /// The call would pass the requests or tokens a minute, or the team is paused.
+    #[error("{0}")]
+    RateLimited(Box<RateLimited>),
+    /// The call is larger than a limit as a whole.
+    #[error("{0}")]
+    NeverFits(NeverFits),
+    /// No reservation of that number was ever given.
+    #[error("no reservation {id}")]
+    UnknownReservation {
+        /// The number as given.
+        id: u64,
+        /// The open reservations of whoever asks, oldest first, at most eight.
+        open: Vec<u64>,
+    },
+    /// The reservation was settled or released before, or lapsed too long ago.
+    #[error("reservation {id} was settled or released already")]
+    AlreadySettled {
+        /// The reservation.
+        id: u64,
+    },
+    /// A report of usage has a number that cannot be.
+    #[error("{field}: {given} {why}")]
+    InvalidUsage {
+        /// The field at fault.
+        field: String,
+        /// Its value as given.
+        given: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The limiter cannot be asked, and the team does not go on without.
+    #[error("the limiter cannot be reached: {why}")]
+    LimiterUnreachable {
+        /// Why not.
+        why: String,
+    },
 }
 
 /// The one table of codes: a variant without a row does not compile.
@@ -306,6 +385,19 @@ codes! {
     ClaimLimit => "claim_limit",
     RoleDenied => "role_denied",
     InvalidDependency => "invalid_dependency",
+    InvalidRange => "invalid_range",
+    OutsideRoot => "outside_root",
+    ClaimConflict => "claim_conflict",
+    Deadlock => "deadlock",
+    NotClaimed => "not_claimed",
+    TableFull => "table_full",
+    BudgetExceeded => "budget_exceeded",
+    RateLimited => "rate_limited",
+    NeverFits => "never_fits",
+    UnknownReservation => "unknown_reservation",
+    AlreadySettled => "already_settled",
+    InvalidUsage => "invalid_usage",
+    LimiterUnreachable => "limiter_unreachable",
 }
 
 impl Refusal {

@@ -10,6 +10,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use crate::identity::Identity;
+use crate::limiter::WhenUnreachable;
 use crate::mailbox::{MAX_ATTEMPTS, MAX_BODY};
 use crate::name::{LEADER, Name, nearest};
 use crate::refusal::{NameKind, Refusal};
@@ -35,6 +36,9 @@ pub struct Settings {
     /// Tasks that one member may hold at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub claim_limit: Option<u32>,
+    /// What happens to a model call when the limits cannot be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limiter_unreachable: Option<WhenUnreachable>,
 }
 
 /// A team.
@@ -131,6 +135,15 @@ impl Team {
         self.settings
             .as_ref()
             .and_then(|settings| settings.claim_limit)
+    }
+
+    /// What happens to a model call when the limits cannot be read.
+    #[must_use]
+    pub fn limiter_unreachable(&self) -> WhenUnreachable {
+        self.settings
+            .as_ref()
+            .and_then(|settings| settings.limiter_unreachable)
+            .unwrap_or_default()
     }
 
     /// The member called exactly `name`.

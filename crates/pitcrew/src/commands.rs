@@ -5,10 +5,16 @@ use crate::cli::Entry;
 pub(crate) mod attention;
 pub(crate) mod body;
 pub(crate) mod broadcast;
+pub(crate) mod claim;
+pub(crate) mod claims;
 pub(crate) mod completions;
+pub(crate) mod discover;
+pub(crate) mod discoveries;
 pub(crate) mod doctor;
 pub(crate) mod inbox;
+pub(crate) mod limits;
 pub(crate) mod man;
+pub(crate) mod release;
 pub(crate) mod run;
 pub(crate) mod send;
 pub(crate) mod task;
@@ -33,6 +39,17 @@ pub(crate) const SECTIONS: &[Section] = &[
     Section {
         heading: "Work",
         entries: &[task::ENTRY, wait::ENTRY],
+    },
+    Section {
+        heading: "Lines, findings, limits",
+        entries: &[
+            claim::ENTRY,
+            release::ENTRY,
+            claims::ENTRY,
+            discover::ENTRY,
+            discoveries::ENTRY,
+            limits::ENTRY,
+        ],
     },
     Section {
         heading: "Teams",

@@ -11,10 +11,12 @@
 use std::path::{Component, Path, PathBuf};
 
 use clap::ArgMatches;
+use pitcrew_core::claim::FilePath;
 use pitcrew_core::refusal::NameKind;
 use pitcrew_core::{Name, Refusal};
 use pitcrew_runtime::clock::{SystemClock, SystemEntropy};
 use pitcrew_runtime::desk::{Credentials, Desk};
+use pitcrew_store::files::Workspace;
 use pitcrew_store::{LocalStore, Project};
 
 use crate::environment::Environment;
@@ -90,6 +92,22 @@ impl<'a> Context<'a> {
         Ok(project)
     }
 
+    /// The file of the project that `given` names, from a request's own `cwd` or from where the command was called.
+    pub(crate) fn file(&mut self, given: &str, start: Option<&str>) -> Result<FilePath, Halt> {
+        let project = self.project(start)?;
+        let here = &self.environment.cwd;
+        let from = start.map_or_else(|| here.clone(), |start| here.join(start));
+        let file = Workspace::of(&project)?.file(Path::new(given), &from)?;
+        Ok(file?)
+    }
+
+    /// Who speaks in `team`.
+    pub(crate) fn me(&self, team: &OpenTeam) -> Result<Name, Halt> {
+        let desk = team.desk();
+        let speaker = desk.speaker(&desk.roster()?, &self.credentials(&team.name))?;
+        Ok(speaker.name)
+    }
+
     /// In which words the project was found.
     pub(crate) fn why_this_root(&self) -> &'static str {
         match (&self.root, &self.environment.root) {
@@ -114,6 +132,11 @@ impl<'a> Context<'a> {
             token,
             claimed: self.speaker.clone().or(agent),
         }
+    }
+
+    /// What --team says.
+    pub(crate) fn flag_team(&self) -> Option<&str> {
+        self.team.as_deref()
     }
 
     /// The name of the team that is meant, if the command line or the environment has one.

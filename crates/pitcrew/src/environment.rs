@@ -55,6 +55,11 @@ impl Environment {
         named.or_else(|| Some(PathBuf::from(variable("HOME")?).join(".config")))
     }
 
+    /// Whether standard output is a terminal.
+    pub(crate) fn stdout_is_terminal(&self) -> bool {
+        std::io::stdout().is_terminal()
+    }
+
     /// Whether standard output shows colours.
     pub(crate) fn stdout_is_colored(&self) -> bool {
         std::io::stdout().is_terminal() && !is_plain()

@@ -5,6 +5,7 @@
 
 use pitcrew_core::Refusal;
 use pitcrew_core::refusal::NameKind;
+use pitcrew_core::span::span;
 use pitcrew_runtime::desk::Failure;
 use pitcrew_store::StoreFailure;
 
@@ -172,7 +173,51 @@ fn task_hint(refusal: &Refusal) -> String {
         Refusal::ClaimLimit { .. } => "end or release one of them first",
         Refusal::RoleDenied { .. } => "ask a member whose role allows it, or the leader",
         Refusal::InvalidDependency { .. } => "change blocked_by so that no task waits for itself",
-        // Every other refusal has its row in `refusal_hint`.
+        other => return plane_hint(other),
+    };
+    fixed.to_string()
+}
+
+/// The rows of claims, discoveries and limits. Those whose next step depends on the facts bring it with them.
+fn plane_hint(refusal: &Refusal) -> String {
+    let fixed = match refusal {
+        Refusal::ClaimConflict(facts) => return facts.next.clone(),
+        Refusal::Deadlock(facts) => return facts.next.clone(),
+        Refusal::BudgetExceeded(facts) => return facts.next.clone(),
+        Refusal::RateLimited(facts) => return facts.next.clone(),
+        Refusal::NeverFits(facts) => return facts.next.clone(),
+        Refusal::NotClaimed(facts) if !facts.held.is_empty() => {
+            let held: Vec<String> = facts.held.iter().map(ToString::to_string).collect();
+            return format!("it holds lines {}", held.join(" and "));
+        }
+        Refusal::NotClaimed(_) => "see who holds what with `pitcrew claims`",
+        Refusal::InvalidRange { .. } => {
+            "give the first and the last line, both included: `pitcrew claim src/a.rs 10 20`"
+        }
+        Refusal::OutsideRoot { .. } => {
+            "name a file of the project, relative to where you are or absolute"
+        }
+        Refusal::TableFull { retry_after_ms, .. } => {
+            return match retry_after_ms {
+                Some(ms) => format!("there is room again in {}", span(*ms)),
+                None => "give back what is not needed, then try again".to_string(),
+            };
+        }
+        Refusal::UnknownReservation { open, .. } if !open.is_empty() => {
+            let open: Vec<String> = open.iter().map(ToString::to_string).collect();
+            return format!("your open reservations: {}", open.join(", "));
+        }
+        Refusal::UnknownReservation { .. } => {
+            "use the number that `pitcrew limits acquire` answered"
+        }
+        Refusal::AlreadySettled { .. } => {
+            "each reservation counts once; there is nothing left to do"
+        }
+        Refusal::InvalidUsage { .. } => "give whole tokens and a cost in dollars, 0 or more",
+        Refusal::LimiterUnreachable { .. } => {
+            "see `pitcrew doctor`; no call is made while the limits cannot be read"
+        }
+        // Every other refusal has its row in `refusal_hint` or `task_hint`.
         _ => "",
     };
     fixed.to_string()

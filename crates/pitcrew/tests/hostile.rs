@@ -19,7 +19,7 @@ use proptest::prelude::*;
 use sandbox::{Answer, Sandbox, answer, skipped};
 use serde_json::{Map, Value, json};
 
-const REQUESTS: [&str; 20] = [
+const REQUESTS: [&str; 29] = [
     "claim-task",
     "transition-task-status",
     "send-message",
@@ -40,9 +40,18 @@ const REQUESTS: [&str; 20] = [
     "add-member",
     "remove-member",
     "shutdown-team",
+    "claim-region",
+    "release-region",
+    "list-claims",
+    "share-discovery",
+    "read-discoveries",
+    "limit-acquire",
+    "limit-record",
+    "limit-release",
+    "limit-status",
 ];
 
-const FIELDS: [&str; 26] = [
+const FIELDS: [&str; 41] = [
     "team_name",
     "task_id",
     "worker",
@@ -68,6 +77,21 @@ const FIELDS: [&str; 26] = [
     "members",
     "tasks",
     "goal",
+    "file",
+    "start_line",
+    "end_line",
+    "ttl_ms",
+    "extend",
+    "topic",
+    "content",
+    "paths",
+    "path",
+    "since",
+    "new_only",
+    "tokens",
+    "cost",
+    "model",
+    "reservation",
     "unknown_field",
 ];
 
@@ -146,7 +170,14 @@ fn field_value(field: &'static str) -> BoxedStrategy<Value> {
         "name" => json!("w3"),
         "members" => json!(["a", { "name": "b", "role": "coder" }]),
         "tasks" => json!(["x", { "description": "y" }]),
-        "hold_ms" | "lease_ms" => json!(5),
+        "hold_ms" | "lease_ms" | "ttl_ms" => json!(5),
+        "file" | "path" => json!("src/a.rs"),
+        "start_line" | "end_line" | "tokens" | "reservation" => json!(1),
+        "extend" | "new_only" => json!(true),
+        "topic" | "content" | "model" => json!("x"),
+        "paths" => json!(["src"]),
+        "cost" => json!(0.5),
+        "since" => json!("1h"),
         "undelivered_only" => json!(true),
         _ => Value::Null,
     };

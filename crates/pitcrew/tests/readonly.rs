@@ -71,6 +71,20 @@ fn busy() -> Sandbox {
     sandbox
         .call_as("w1", ["inbox", "--next", "--hold", "0s"])
         .succeeded();
+    for line in [
+        &["claim", "src/a.rs", "1", "9", "--ttl", "1ms"][..],
+        &["claim", "src/b.rs", "1", "9"],
+        &["discover", "topic", "one"],
+        &["limits", "acquire", "--tokens", "5"],
+    ] {
+        sandbox.call_as("w1", line).succeeded();
+    }
+    let set = ["limits", "set", "--budget", "1", "--reservation-ttl", "1s"];
+    sandbox.call(set).succeeded();
+    let shared = fs::OpenOptions::new()
+        .append(true)
+        .open(sandbox.team("t", "discoveries.jsonl"));
+    shared.unwrap().write_all(b"no finding\n{\"cut").unwrap();
     fs::write(sandbox.team("t", "tasks/4.json"), "{\"id\":").unwrap();
     fs::write(sandbox.team("t", "tasks/.1.json.tmp"), "half").unwrap();
     fs::write(sandbox.team("t", "mailbox/.w2.unread"), "no index").unwrap();
@@ -111,6 +125,14 @@ fn reading(team: &str) -> Vec<Vec<String>> {
         vec!["team", "api", "mailbox-list", "--input", &list],
         vec!["team", "api", "mailbox-list", "--input", &unread],
         vec!["team", "api", "list-tasks", "--input", &tasks],
+        vec!["claims"],
+        vec!["claims", "src/a.rs"],
+        vec!["discoveries"],
+        vec!["discoveries", "--topic", "topic", "--since", "1h"],
+        vec!["limits", "status"],
+        vec!["team", "api", "list-claims", "--input", &tasks],
+        vec!["team", "api", "read-discoveries", "--input", &tasks],
+        vec!["team", "api", "limit-status", "--input", &tasks],
         vec!["completions", "bash"],
         vec!["man"],
         vec!["--help"],
@@ -121,6 +143,14 @@ fn reading(team: &str) -> Vec<Vec<String>> {
         vec!["team", "init", team],
         vec!["team", "rm", "nobody"],
         vec!["team", "shutdown", "nobody"],
+        vec!["claim", "src/b.rs", "9", "1"],
+        vec!["claim", "../b.rs", "1", "2"],
+        vec!["release", "src/c.rs"],
+        vec!["discover", "topic", ""],
+        vec!["limits", "acquire", "--tokens", "99999999999999"],
+        vec!["limits", "record", "99", "--tokens", "5"],
+        vec!["limits", "release", "99"],
+        vec!["limits", "run", "--tokens", "99999999999999", "--", "true"],
     ];
     let json: Vec<Vec<&str>> = lines
         .iter()

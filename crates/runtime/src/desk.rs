@@ -14,6 +14,9 @@
 //! | `desk/work.rs` | claim, transition, release, retry tasks |
 //! | `desk/crew.rs` | found a team, add and remove members, issue tokens |
 //! | `desk/status.rs` | how a team stands, without touching anything |
+//! | `desk/claims.rs` | claim lines, wait for them, give them back; what ends with a member |
+//! | `desk/discoveries.rs` | share findings, list them, show each to each member once |
+//! | `desk/limits.rs` | set aside, settle and look at what the team may spend |
 //! | `desk/waiting.rs` | whether what somebody waits for has happened |
 //! | `desk/written.rs` | documents as they are written, unknown keys included |
 
@@ -22,13 +25,16 @@ use std::fmt;
 use pitcrew_core::identity::{Speaker, identify};
 use pitcrew_core::roster::Team;
 use pitcrew_core::{Name, Refusal, Timestamp};
-use pitcrew_store::{Store, StoreExt, StoreFailure};
+use pitcrew_store::{Document, Store, StoreExt, StoreFailure};
 
 use crate::clock::{Clock, Entropy, EntropyError};
 
 mod board;
+mod claims;
 mod crew;
+mod discoveries;
 mod index;
+mod limits;
 mod mail;
 mod planning;
 mod reading;
@@ -38,8 +44,11 @@ mod work;
 mod written;
 
 pub use board::{TaskBoard, UnreadableTask};
+pub use claims::{ClaimTurn, ClaimWish, MemberEnd, moves_claims};
 pub use crew::{Blueprint, Founding, Plan};
+pub use discoveries::{Finding, News, Shared};
 pub use index::MailIndex;
+pub use limits::{Admission, LimitChange, Setting, Spending};
 pub use mail::{Broadcast, Sent, Taken};
 pub use planning::TaskPlan;
 pub use reading::{Entry, MailCounts, MailReport, Which};
@@ -172,6 +181,24 @@ impl<'a> Desk<'a> {
             who.token.as_deref(),
             who.claimed.as_deref(),
         )?)
+    }
+
+    /// Runs a rule on a document of which the team has one, as it would run on an empty one where there is none yet.
+    /// A refusal creates nothing.
+    fn on_whole<D: Document<Id = ()> + Default, A>(
+        &self,
+        mut rule: impl FnMut(&mut D) -> Result<A, Refusal>,
+    ) -> Result<A, NotDone> {
+        let answer = self.store.update::<D, A, Refusal>(&(), |slot| {
+            if let Some(document) = slot {
+                return rule(document);
+            }
+            let mut fresh = D::default();
+            let answer = rule(&mut fresh)?;
+            *slot = Some(fresh);
+            Ok(answer)
+        })?;
+        Ok(answer?)
     }
 
     fn random_u32(&self) -> Result<u32, NotDone> {

@@ -17,6 +17,7 @@ use crate::port::{Document, Log, Place, Store};
 mod documents;
 mod logs;
 mod watching;
+mod whole;
 
 /// What happens to a log behind its adapter's back.
 #[derive(Debug, Clone, Copy)]
@@ -73,7 +74,12 @@ pub type Check = (&'static str, fn(&Subject));
 
 /// Every check.
 pub fn checks() -> impl Iterator<Item = Check> {
-    let groups = [documents::CHECKS, logs::CHECKS, watching::CHECKS];
+    let groups = [
+        documents::CHECKS,
+        whole::CHECKS,
+        logs::CHECKS,
+        watching::CHECKS,
+    ];
     groups.into_iter().flatten().copied()
 }
 
@@ -115,6 +121,26 @@ impl Document for Counter {
     fn place(place: &Place) -> Place {
         place.clone()
     }
+}
+
+/// The same, whose rules are whole.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+struct Whole(Counter);
+
+impl Document for Whole {
+    type Id = Place;
+
+    const WHOLE_RULES: bool = true;
+
+    fn place(place: &Place) -> Place {
+        place.clone()
+    }
+}
+
+fn counting_whole(state: &mut Option<Whole>) -> Result<u64, ()> {
+    let Whole(counter) = state.get_or_insert_default();
+    counter.count += 1;
+    Ok(counter.count)
 }
 
 fn counting(state: &mut Option<Counter>) -> Result<u64, ()> {

@@ -5,6 +5,7 @@
 //! | output and overlay below `workers/<name>/` | [`WorkerFiles`] | refused |
 //! | results in a delivery folder | [`Delivery`] | refused inside |
 //! | a team file, a folder of profiles | [`read_text`], [`texts_in`] | followed: a person named the place |
+//! | the names of files that a team works on | [`Workspace`] | resolved, nothing is opened |
 //! | manual pages | [`write_file`] | followed: a person named the place |
 //!
 //! Everything made inside a team is private to the user. Opening never waits, also not on a pipe.
@@ -20,6 +21,10 @@ use crate::failure::StoreFailure;
 use crate::layout::{self, Branch};
 use crate::local::folder::{Folder, Stamp};
 use crate::port::Durability;
+
+mod workspace;
+
+pub use workspace::Workspace;
 
 /// The longest name of a worker's file, in bytes.
 const LONGEST_NAME: usize = 128;
@@ -146,6 +151,18 @@ impl WorkerFiles {
         let draft = layout::draft(file);
         folder.write_draft(&draft, text, Durability::Relaxed)?;
         folder.promote(&draft, file, Durability::Relaxed)
+    }
+
+    /// Removes a file; answers whether there was one.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub fn remove(&self, file: &str) -> Result<bool, StoreFailure> {
+        self.check(file)?;
+        match self.open()? {
+            Some(folder) => folder.remove(file),
+            None => Ok(false),
+        }
     }
 
     /// The last `limit` bytes of a file, or all of it; `None` when there is none.

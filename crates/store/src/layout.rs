@@ -2,7 +2,7 @@
 //!
 //! | branch | documents | logs |
 //! |---|---|---|
-//! | the team's folder | `config.json` `shutdown.json` `run.json` | |
+//! | the team's folder | `config.json` `shutdown.json` `run.json` `claims.json` `limits.json` `.board.json` | `discoveries.jsonl` |
 //! | `tasks/` | `<id>.json` | |
 //! | `mailbox/` | `.<name>.unread` `.<name>.offset` | `<name>.jsonl` |
 //! | `workers/<name>/` | `heartbeat.json` `process.json` `session.json` `.outbox-offset` | `outbox.jsonl` |
@@ -108,6 +108,9 @@ pub(crate) fn document(place: &Place) -> Spot<'_> {
         Place::Team => Branch::Team.spot("config.json", Form::PrettyLine),
         Place::Shutdown => Branch::Team.spot("shutdown.json", Form::CompactLine),
         Place::Run => Branch::Team.spot("run.json", Form::PrettyLine),
+        Place::Claims => Branch::Team.spot("claims.json", Form::CompactLine),
+        Place::Limits => Branch::Team.spot("limits.json", Form::CompactLine),
+        Place::Board => Branch::Team.spot(".board.json", Form::CompactLine),
         Place::Task(id) => Branch::Tasks.spot(format!("{id}.json"), Form::Pretty),
         Place::Unread(name) => Branch::Mailbox.spot(format!(".{name}.unread"), Form::Compact),
         Place::Offset(name) => Branch::Mailbox.spot(format!(".{name}.offset"), Form::Compact),
@@ -123,6 +126,7 @@ pub(crate) fn log(log: &Log) -> Spot<'_> {
     match log {
         Log::Mailbox(name) => Branch::Mailbox.spot(format!("{name}.jsonl"), Form::CompactLine),
         Log::Outbox(name) => Branch::Worker(name.as_str()).spot("outbox.jsonl", Form::CompactLine),
+        Log::Discoveries => Branch::Team.spot("discoveries.jsonl", Form::CompactLine),
     }
 }
 
@@ -176,6 +180,10 @@ pub(crate) fn change(path: &Path) -> Option<Change> {
         ["config.json"] => Some(Change::Document(Place::Team)),
         ["shutdown.json"] => Some(Change::Document(Place::Shutdown)),
         ["run.json"] => Some(Change::Document(Place::Run)),
+        ["claims.json"] => Some(Change::Document(Place::Claims)),
+        ["limits.json"] => Some(Change::Document(Place::Limits)),
+        [".board.json"] => Some(Change::Document(Place::Board)),
+        ["discoveries.jsonl"] => Some(Change::Log(Log::Discoveries)),
         ["tasks", file] => {
             let id = TaskId::new(task_id(file)?).ok()?;
             Some(Change::Document(Place::Task(id)))
@@ -243,6 +251,9 @@ mod tests {
             Place::Session(w1()),
             Place::Shutdown,
             Place::Run,
+            Place::Claims,
+            Place::Limits,
+            Place::Board,
         ];
         for place in places {
             let spot = document(&place);
@@ -251,7 +262,7 @@ mod tests {
             let draft = spot.path().with_file_name(draft(&spot.file));
             assert_eq!(change(&draft), None, "{}", draft.display());
         }
-        for of in [Log::Mailbox(w1()), Log::Outbox(w1())] {
+        for of in [Log::Mailbox(w1()), Log::Outbox(w1()), Log::Discoveries] {
             assert_eq!(change(&log(&of).path()), Some(Change::Log(of)));
         }
     }

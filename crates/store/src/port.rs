@@ -22,6 +22,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use pitcrew_core::board::Board;
+use pitcrew_core::claim::Claims;
+use pitcrew_core::limiter::Limiter;
 use pitcrew_core::name::{Name, TaskId};
 use pitcrew_core::roster::Team;
 use pitcrew_core::task::Task;
@@ -58,6 +61,12 @@ pub enum Place {
     Shutdown,
     /// `run.json`: the run that drives this team.
     Run,
+    /// `claims.json`: who holds which lines.
+    Claims,
+    /// `limits.json`: what the team may spend, and what it spent.
+    Limits,
+    /// `.board.json`: how far the discoveries were looked at, and who was shown what.
+    Board,
 }
 
 /// A kind of document, for listing.
@@ -74,6 +83,8 @@ pub enum Log {
     Mailbox(Name),
     /// `workers/<name>/outbox.jsonl`.
     Outbox(Name),
+    /// `discoveries.jsonl`.
+    Discoveries,
 }
 
 /// A place in a log: bytes from its start. Cursors of one log only grow.
@@ -84,6 +95,11 @@ pub trait Document: Any + Clone + Serialize + DeserializeOwned + Send + Sync {
     /// What tells documents of this type apart; `()` when there is one.
     type Id: ?Sized;
 
+    /// Whether every rule over this document keeps core's law (it changes the state completely, or refuses and leaves
+    /// it exactly as it was) and views no document while it runs. Then an adapter that keeps typed states runs it on
+    /// the state itself and spares the copy, which is what makes large documents cheap in memory.
+    const WHOLE_RULES: bool = false;
+
     /// The place of the document called `id`.
     fn place(id: &Self::Id) -> Place;
 }
@@ -93,6 +109,9 @@ pub trait Document: Any + Clone + Serialize + DeserializeOwned + Send + Sync {
 pub enum Durability {
     /// Synced before the change is acknowledged.
     Synced,
+    /// Written in order and not waited for: what a killed process leaves is whole, and the last changes before a power
+    /// failure may be lost. A text that cannot be read is never taken for an absent one.
+    Ordered,
     /// Derived or short-lived: after a killed process an earlier or the new whole state, never half of one; after a
     /// power failure perhaps nothing.
     Relaxed,
@@ -109,9 +128,12 @@ impl Place {
             | Self::Session(_)
             | Self::Shutdown
             | Self::Run => Durability::Synced,
-            Self::Unread(_) | Self::Offset(_) | Self::OutboxOffset(_) | Self::Heartbeat(_) => {
-                Durability::Relaxed
-            }
+            Self::Claims | Self::Limits => Durability::Ordered,
+            Self::Unread(_)
+            | Self::Offset(_)
+            | Self::OutboxOffset(_)
+            | Self::Heartbeat(_)
+            | Self::Board => Durability::Relaxed,
         }
     }
 
@@ -119,7 +141,7 @@ impl Place {
     /// again, and keys of other writers are not kept in it.
     #[must_use]
     pub fn is_derived(&self) -> bool {
-        matches!(self, Self::Unread(_))
+        matches!(self, Self::Unread(_) | Self::Board)
     }
 }
 
@@ -261,8 +283,8 @@ pub trait Store: Send + Sync {
     /// What [`StoreExt::update`] stands on.
     ///
     /// # Errors
-    /// `CorruptDocument` when it cannot be read as its type; it is left as it is. Only a document that is not
-    /// [`Durability::Synced`] counts as absent then, so that a new one can take its place.
+    /// `CorruptDocument` when it cannot be read as its type; it is left as it is. Only a document that is
+    /// [`Durability::Relaxed`] counts as absent then, so that a new one can take its place.
     fn update_erased(&self, place: &Place, rule: &mut dyn ErasedRule) -> Result<(), StoreFailure>;
 }
 
@@ -309,5 +331,35 @@ impl Document for Task {
 
     fn place(id: &TaskId) -> Place {
         Place::Task(id.clone())
+    }
+}
+
+impl Document for Claims {
+    type Id = ();
+
+    const WHOLE_RULES: bool = true;
+
+    fn place((): &()) -> Place {
+        Place::Claims
+    }
+}
+
+impl Document for Limiter {
+    type Id = ();
+
+    const WHOLE_RULES: bool = true;
+
+    fn place((): &()) -> Place {
+        Place::Limits
+    }
+}
+
+impl Document for Board {
+    type Id = ();
+
+    const WHOLE_RULES: bool = true;
+
+    fn place((): &()) -> Place {
+        Place::Board
     }
 }

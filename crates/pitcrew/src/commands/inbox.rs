@@ -95,8 +95,23 @@ impl Run for Inbox {
             (false, true) => Which::Dead,
             (false, false) => Which::Unread,
         };
-        listing::list(context, &desk, &owner, which, self.limit)
+        let listed = listing::list(context, &desk, &owner, which, self.limit)?;
+        if !context.ui.json && which == Which::Unread {
+            tell_of_findings(context, &desk, &owner)?;
+        }
+        Ok(listed)
     }
+}
+
+/// Says how many findings of others the owner was not shown yet. Looking notes nothing.
+fn tell_of_findings(context: &mut Context<'_>, desk: &Desk<'_>, owner: &Name) -> Result<(), Halt> {
+    let found = desk.count_new_discoveries(owner)?;
+    if found > 0 {
+        let many = if found == 1 { "finding" } else { "findings" };
+        let words = format!("{found} new {many} of the team: pitcrew discoveries --new");
+        context.ui.say(&words);
+    }
+    Ok(())
 }
 
 fn done(context: &mut Context<'_>, word: &str) -> Result<Exit, Halt> {

@@ -101,6 +101,11 @@ impl RunTeam {
             why: refused.to_string(),
         })?;
         let team = file.name.clone();
+        if let Some(other) = context.flag_team().filter(|other| *other != team.as_str()) {
+            return Err(Halt::Usage(format!(
+                "the file is of team {team}, and --team says {other}; name the team in the file"
+            )));
+        }
         let setup = Setup {
             project: &project,
             file,

@@ -1,5 +1,6 @@
 //! `who`: the members of a team, and what each has to do.
 
+use pitcrew_core::claim::Claim;
 use pitcrew_core::task::{Status, Task};
 use serde_json::{Value, json};
 
@@ -13,6 +14,8 @@ pub(crate) const ENTRY: Entry =
     Entry::new::<Who>("who", "List the members: seat, role, task, unread mail");
 
 /// List the members: seat, role, task, unread mail
+///
+/// Below a member stand the lines that it holds.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Who {}
 
@@ -58,6 +61,9 @@ impl Run for Who {
                 row["unread"]
             );
             context.ui.line(&line);
+            for claim in row["claims"].as_array().into_iter().flatten() {
+                context.ui.line(&holds(claim));
+            }
         }
         Ok(Exit::Done)
     }
@@ -67,6 +73,7 @@ impl Run for Who {
 pub(crate) fn members(team: &OpenTeam) -> Result<Vec<Value>, Halt> {
     let desk = team.desk();
     let (roster, board) = (desk.roster()?, desk.tasks()?);
+    let (claims, now) = (desk.claims()?, desk.now());
     let mut rows = Vec::new();
     for name in roster.everybody() {
         let unread = desk.count_unread(&name)?;
@@ -74,8 +81,12 @@ pub(crate) fn members(team: &OpenTeam) -> Result<Vec<Value>, Halt> {
         let holds = |task: &&Task| {
             task.status == Status::InProgress && task.owner.as_deref() == Some(name.as_str())
         };
-        let held = board.tasks.iter().filter(holds);
-        let tasks: Vec<&str> = held.map(|task| task.id.as_str()).collect();
+        let tasks = board.tasks.iter().filter(holds);
+        let tasks: Vec<&str> = tasks.map(|task| task.id.as_str()).collect();
+        let held: Vec<&Claim> = claims
+            .held(now)
+            .filter(|claim| claim.member == name)
+            .collect();
         rows.push(json!({
             "name": name.as_str(),
             "seat": member.map(|member| member.seat.unwrap_or_default()),
@@ -84,7 +95,20 @@ pub(crate) fn members(team: &OpenTeam) -> Result<Vec<Value>, Halt> {
             "incarnation": member.map(|member| member.incarnation),
             "tasks": tasks,
             "unread": unread,
+            "claims": held,
         }));
     }
     Ok(rows)
+}
+
+/// One claim, as the answer in JSON has it, on one line.
+fn holds(claim: &Value) -> String {
+    let lines = &claim["lines"];
+    format!(
+        "  holds {} {}-{} until {}",
+        claim["file"].as_str().unwrap_or_default(),
+        lines["start"],
+        lines["end"],
+        claim["until"].as_str().unwrap_or_default()
+    )
 }

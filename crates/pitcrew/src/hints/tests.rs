@@ -4,8 +4,12 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::PathBuf;
 
+use pitcrew_core::claim::{Case, Claims, FilePath, Lines, Patience, Request};
+use pitcrew_core::limiter::{Ask, Limiter, Limits};
+use pitcrew_core::price::Micros;
 use pitcrew_core::refusal::DependencyFault;
 use pitcrew_core::task::Status;
+use pitcrew_core::{Name, Timestamp};
 use pitcrew_runtime::clock::EntropyError;
 
 use super::*;
@@ -272,7 +276,88 @@ fn refusals() -> Vec<(Refusal, &'static str, &'static str)> {
             "blocked_by",
         ),
     ];
-    mail.into_iter().chain(work).collect()
+    mail.into_iter().chain(work).chain(plane()).collect()
+}
+
+/// Those of claims and limits, as their machines give them.
+fn plane() -> Vec<(Refusal, &'static str, &'static str)> {
+    let member = |text: &str| Name::new(NameKind::Member, text).unwrap();
+    let (w1, w2) = (member("w1"), member("w2"));
+    let (file, other) = (
+        FilePath::canonical("a", "/p", Case::Kept).unwrap(),
+        FilePath::canonical("b", "/p", Case::Kept).unwrap(),
+    );
+    let (lines, now) = (Lines::new(1, 9).unwrap(), Timestamp::from_millis(0));
+    let mut claims = Claims::default();
+    let mut claim = |member: &Name, file: &FilePath, patience| {
+        let wish = Request {
+            patience,
+            ..Request::new(member, file, lines)
+        };
+        claims.claim(&wish, now)
+    };
+    let later = Patience::Until(now.plus_millis(1_000));
+    claim(&w1, &file, Patience::None).unwrap();
+    claim(&w2, &other, Patience::None).unwrap();
+    let conflict = claim(&w2, &file, Patience::None).unwrap_err();
+    claim(&w2, &file, later).unwrap();
+    let deadlock = claim(&w1, &other, later).unwrap_err();
+    let part = Some(Lines::new(20, 30).unwrap());
+    let not_there = claims.release(&w1, &file, part, now).unwrap_err();
+    let nothing = claims.release(&w1, &other, None, now).unwrap_err();
+
+    let limits = Limits {
+        budget: Some(Micros::new(10)),
+        tpm: Some(10),
+        ..Limits::default()
+    };
+    let mut limiter = Limiter::new(limits).unwrap();
+    let over = Ask {
+        cost: Some(Micros::new(11)),
+        ..Ask::new(&w1, 1)
+    };
+    let over = limiter.acquire(&over, now).unwrap_err();
+    let never = limiter.acquire(&Ask::new(&w1, 11), now).unwrap_err();
+    limiter.acquire(&Ask::new(&w1, 10), now).unwrap();
+    let limited = limiter.acquire(&Ask::new(&w1, 1), now).unwrap_err();
+    let full = |retry_after_ms| Refusal::TableFull {
+        what: s("claims"),
+        limit: 1,
+        retry_after_ms,
+    };
+    let unknown = |open| Refusal::UnknownReservation { id: 7, open };
+    let outside = Refusal::OutsideRoot {
+        given: s("../x"),
+        root: s("/p"),
+    };
+    let usage = Refusal::InvalidUsage {
+        field: s("tokens"),
+        given: s("-1"),
+        why: s("must be whole"),
+    };
+    let gone = Refusal::LimiterUnreachable { why: s("x") };
+    vec![
+        (
+            Lines::new(2, 1).unwrap_err(),
+            "invalid_range",
+            "pitcrew claim",
+        ),
+        (outside, "outside_root", "file of the project"),
+        (conflict, "claim_conflict", "ask w1"),
+        (deadlock, "deadlock", "release"),
+        (not_there, "not_claimed", "it holds lines 1-9"),
+        (nothing, "not_claimed", "pitcrew claims"),
+        (full(Some(60_000)), "table_full", "in 1 min"),
+        (full(None), "table_full", "give back"),
+        (over, "budget_exceeded", "smaller call"),
+        (limited, "rate_limited", "wait"),
+        (never, "never_fits", "split"),
+        (unknown(vec![3, 4]), "unknown_reservation", "3, 4"),
+        (unknown(Vec::new()), "unknown_reservation", "acquire"),
+        (Refusal::AlreadySettled { id: 7 }, "already_settled", "once"),
+        (usage, "invalid_usage", "dollars"),
+        (gone, "limiter_unreachable", "pitcrew doctor"),
+    ]
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! Founding a team and changing who is in it.
 
+use pitcrew_core::claim::EndCause;
 use pitcrew_core::identity::hash_token;
+use pitcrew_core::refusal::NameKind;
 use pitcrew_core::roster::{Member, Recruit, Settings, Team};
 use pitcrew_core::task::Task;
-use pitcrew_core::{Refusal, TaskId};
+use pitcrew_core::{Name, Refusal, TaskId};
 use pitcrew_store::StoreExt;
 use pitcrew_store::documents::Shutdown;
 
@@ -108,13 +110,19 @@ impl Desk<'_> {
         self.change_roster(|team| team.add(recruit.clone()).map(|()| team.clone()))
     }
 
-    /// Removes a member; its mailbox stays readable and takes no more mail.
+    /// Removes a member; its mailbox stays readable and takes no more mail. Its claims and reservations end with it.
     ///
     /// # Errors
-    /// As [`Team::remove`] says.
+    /// As [`Team::remove`] says, and as [`Desk::end_member`] does; then the member is gone, and what it held ends by
+    /// its own deadline.
     pub fn remove_member(&self, name: &str) -> Result<Member, NotDone> {
         let now = self.now();
-        self.change_roster(|team| team.remove(name, now))
+        let member = self.change_roster(|team| team.remove(name, now))?;
+        // A name that another program wrote and that breaks the naming rule never held anything.
+        if let Ok(name) = Name::new(NameKind::Member, &member.name) {
+            self.end_member(&name, EndCause::Dissolved)?;
+        }
+        Ok(member)
     }
 
     /// Starts a new incarnation of a member and answers its token with the incarnation. The token is not kept
@@ -131,7 +139,7 @@ impl Desk<'_> {
         Ok((token, incarnation))
     }
 
-    fn change_roster<A>(
+    pub(super) fn change_roster<A>(
         &self,
         mut step: impl FnMut(&mut Team) -> Result<A, Refusal>,
     ) -> Result<A, NotDone> {
@@ -159,7 +167,7 @@ impl Desk<'_> {
             .map(|shutdown| shutdown.shutdown_at))
     }
 
-    /// Marks the team as shut down. Its files stay readable.
+    /// Marks the team as shut down, and ends what its members hold. Its files stay readable.
     ///
     /// # Errors
     /// When that cannot be kept.
@@ -171,6 +179,6 @@ impl Desk<'_> {
             *slot = Some(shutdown.clone());
             Ok(())
         })??;
-        Ok(())
+        self.end_everybody()
     }
 }

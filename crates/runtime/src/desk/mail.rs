@@ -105,6 +105,22 @@ impl Desk<'_> {
         Ok(Broadcast { outcomes })
     }
 
+    /// Tells somebody something that no member says: `from` is whose doing it follows from.
+    pub(super) fn inform(
+        &self,
+        team: &Team,
+        from: &Name,
+        to: &str,
+        notice: &Draft,
+    ) -> Result<(), NotDone> {
+        let speaker = Speaker {
+            name: from.clone(),
+            verified: false,
+        };
+        self.send_as(team, &speaker, to, notice)?;
+        Ok(())
+    }
+
     fn post(&self, message: &Message) -> Result<Sent, NotDone> {
         let to = Name::new(NameKind::Recipient, &message.to)?;
         match &message.idempotency_key {

@@ -4,6 +4,7 @@
 //! commands a member is silent however hard it works. So `heartbeat_stale` is the reference's flag with the
 //! reference's meaning, for people and programs that look at it. Nothing is ever taken from a member because of it.
 
+use pitcrew_core::limiter::Limiter;
 use pitcrew_core::refusal::NameKind;
 use pitcrew_core::roster::{Member, Team};
 use pitcrew_core::{Name, Refusal, Timestamp};
@@ -51,6 +52,8 @@ pub struct TeamStatus {
     pub leader_unread: u64,
     /// When it was shut down, if it was.
     pub shut_down_at: Option<String>,
+    /// Its limiter, when there is a limit; why it cannot be read, when it cannot.
+    pub limiter: Option<Result<Limiter, String>>,
 }
 
 impl Desk<'_> {
@@ -75,7 +78,16 @@ impl Desk<'_> {
             members,
             leader_unread: self.count_unread(&Name::leader())?,
             shut_down_at: self.shut_down_at()?,
+            limiter: self.limits_in_force()?,
         })
+    }
+
+    fn limits_in_force(&self) -> Result<Option<Result<Limiter, String>>, NotDone> {
+        match self.store.view::<Limiter>(&()) {
+            Ok(limiter) => Ok(limiter.filter(|limiter| limiter.limits().is_on()).map(Ok)),
+            Err(StoreFailure::CorruptDocument { why, .. }) => Ok(Some(Err(why))),
+            Err(failure) => Err(failure.into()),
+        }
     }
 
     pub(super) fn unknown(&self) -> Refusal {

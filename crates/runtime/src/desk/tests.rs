@@ -15,6 +15,10 @@ use super::{
 };
 use crate::clock::{ManualClock, SeededEntropy};
 
+mod claims;
+mod discoveries;
+mod limits;
+
 struct Crew {
     name: Name,
     store: MemoryStore,

@@ -40,6 +40,8 @@ pub(super) struct TurnResult {
     /// Why, on one line, when it is not a success.
     pub(super) why: Option<String>,
     pub(super) answer: Option<String>,
+    /// Whether the answer's beginning is missing.
+    pub(super) answer_cut: bool,
     pub(super) session: Option<String>,
     pub(super) usage: Option<Usage>,
     pub(super) counted: Option<Usage>,
@@ -54,6 +56,7 @@ impl TurnResult {
             outcome,
             why: Some(why),
             answer: None,
+            answer_cut: false,
             session: None,
             usage: None,
             counted: None,
@@ -130,7 +133,20 @@ pub(super) fn read(
         now_ms,
         utc_offset_s: utc_offset_s(now_ms),
     });
-    let result = judge(report, ended.how, turn.for_mail);
+    let mut result = judge(report, ended.how, turn.for_mail);
+    // What was read is the end of what was written; an answer that may have begun before says so.
+    let written_before = ended.stdout.printed > stdout.len() as u64;
+    if let Some(answer) = result
+        .answer
+        .as_mut()
+        .filter(|_| result.answer_cut || written_before)
+    {
+        let folder = turn.files.folder();
+        *answer = format!(
+            "[the beginning is left out here; the whole is in {}]\n{answer}",
+            folder.display()
+        );
+    }
     let page = TurnPage {
         member: name,
         turn: turn.number,
@@ -185,6 +201,10 @@ fn judge(report: TurnReport, how: How, for_mail: bool) -> TurnResult {
     TurnResult {
         outcome,
         why: why.filter(|_| !cut_short),
+        answer_cut: report
+            .answer
+            .as_ref()
+            .is_some_and(|answer| answer.left_out > 0),
         answer: report.answer.map(|answer| answer.text),
         session: report.session,
         usage: report.usage,

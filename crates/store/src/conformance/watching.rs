@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use super::{Counter, Damage, Subject, counting, good, id, list_checks, mailbox, name};
-use crate::port::{Change, Place, StoreExt, Watch};
+use crate::port::{Change, Log, Place, StoreExt, Watch};
 
 list_checks! {
     every_kind_of_change_is_reported,
@@ -43,7 +43,7 @@ fn count(subject: &Subject, place: &Place) -> Change {
 
 fn every_kind_of_change_is_reported(subject: &Subject) {
     let mut watch = good(subject.store.watch());
-    for log in [mailbox("w1"), crate::port::Log::Outbox(name("w1"))] {
+    for log in [mailbox("w1"), Log::Outbox(name("w1")), Log::Discoveries] {
         good(subject.store.append(&log, &[b"one"]));
         expect(&mut *watch, &Change::Log(log));
     }
@@ -53,6 +53,9 @@ fn every_kind_of_change_is_reported(subject: &Subject) {
         Place::Heartbeat(name("w1")),
         Place::Session(name("w2")),
         Place::Unread(name("w1")),
+        Place::Claims,
+        Place::Limits,
+        Place::Board,
     ];
     for place in places {
         let change = count(subject, &place);

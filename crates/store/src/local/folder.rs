@@ -265,7 +265,7 @@ impl Folder {
         draft: &str,
         text: &[u8],
         durability: Durability,
-    ) -> Result<(), StoreFailure> {
+    ) -> Result<File, StoreFailure> {
         let mut file = loop {
             match self.new_file(draft)? {
                 Some(file) => break file,
@@ -274,9 +274,12 @@ impl Folder {
         };
         let written = file.write_all(text).and_then(|()| match durability {
             Durability::Synced => file.sync_data(),
-            Durability::Relaxed => Ok(()),
+            Durability::Ordered | Durability::Relaxed => Ok(()),
         });
-        written.map_err(|refused| self.without(draft, "write", refused))
+        match written {
+            Ok(()) => Ok(file),
+            Err(refused) => Err(self.without(draft, "write", refused)),
+        }
     }
 
     /// Puts a draft in the place of `name` in one step: a reader sees the old text or the new one.
@@ -360,6 +363,26 @@ impl Folder {
             }
         }
         Ok(names)
+    }
+
+    /// Whether the file system under this folder keeps the old text of a replaced file until the new one is written,
+    /// and takes the renaming along when the new one is synced. ext4 does, as it is mounted unless somebody asks for
+    /// less; of others it is not assumed.
+    pub(crate) fn replaces_whole(&self) -> bool {
+        #[cfg(target_os = "linux")]
+        {
+            const EXT4: u64 = 0xEF53;
+            rustix::fs::fstatfs(&self.handle)
+                .is_ok_and(|system| u64::try_from(system.f_type) == Ok(EXT4))
+        }
+        #[cfg(not(target_os = "linux"))]
+        false
+    }
+
+    /// Makes a file of this folder last.
+    pub(crate) fn sync_file(&self, file: &File) -> Result<(), StoreFailure> {
+        file.sync_all()
+            .map_err(|refused| StoreFailure::io("sync", &self.path, refused))
     }
 
     /// Makes what was created, replaced or removed in this folder last.

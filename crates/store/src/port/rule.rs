@@ -28,6 +28,8 @@ pub trait ErasedRule {
     fn encode(&self, state: &(dyn Any + Send + Sync)) -> Result<Vec<u8>, String>;
     /// A copy, for adapters that keep typed states.
     fn copy(&self, state: &(dyn Any + Send + Sync)) -> State;
+    /// Whether the document's rules are whole, as [`Document::WHOLE_RULES`] says.
+    fn is_whole(&self) -> bool;
     /// Runs the rule on the state. Answers whether the state is to be kept.
     fn run(&mut self, state: &mut Option<State>) -> Verdict;
 }
@@ -63,27 +65,38 @@ pub trait StoreExt {
     ) -> Result<Result<A, R>, StoreFailure>;
 }
 
+/// Which rule this thread is running.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Running {
+    None,
+    /// One that may view documents.
+    Rule,
+    /// One that may not: it may hold the very state that it would view.
+    WholeRule,
+}
+
 thread_local! {
-    static DECIDING: Cell<bool> = const { Cell::new(false) };
+    static RUNNING: Cell<Running> = const { Cell::new(Running::None) };
 }
 
 /// Marks that this thread is inside a transaction. A rule that starts another one would wait for its own lock.
 struct Deciding;
 
 impl Deciding {
-    fn start(place: &super::Place) -> Result<Self, StoreFailure> {
-        if DECIDING.replace(true) {
+    fn start(place: &super::Place, running: Running) -> Result<Self, StoreFailure> {
+        if RUNNING.get() != Running::None {
             return Err(StoreFailure::NestedUpdate {
                 place: place.to_string(),
             });
         }
+        RUNNING.set(running);
         Ok(Self)
     }
 }
 
 impl Drop for Deciding {
     fn drop(&mut self) {
-        DECIDING.set(false);
+        RUNNING.set(Running::None);
     }
 }
 
@@ -95,6 +108,28 @@ struct Typed<D, F, A, R> {
 
 /// A state whose type the adapter mixed up cannot happen by [`Document::place`], but is answered rather than trusted.
 const WRONG_TYPE: &str = "the state has another type than its place";
+
+/// A typed state while its rule runs. It goes back to where it was taken from also when the rule panics.
+struct PutBack<'a, D: Document> {
+    slot: &'a mut Option<State>,
+    state: Option<D>,
+}
+
+impl<'a, D: Document> PutBack<'a, D> {
+    fn take(slot: &'a mut Option<State>) -> Self {
+        let state = slot.take().and_then(|state| state.downcast::<D>().ok());
+        Self {
+            slot,
+            state: state.map(|state| *state),
+        }
+    }
+}
+
+impl<D: Document> Drop for PutBack<'_, D> {
+    fn drop(&mut self) {
+        *self.slot = self.state.take().map(|state| Box::new(state) as State);
+    }
+}
 
 impl<D: Document, A, R, F: FnMut(&mut Option<D>) -> Result<A, R>> ErasedRule for Typed<D, F, A, R> {
     fn decode(&self, json: &[u8]) -> Result<State, String> {
@@ -115,19 +150,19 @@ impl<D: Document, A, R, F: FnMut(&mut Option<D>) -> Result<A, R>> ErasedRule for
         }
     }
 
+    fn is_whole(&self) -> bool {
+        D::WHOLE_RULES
+    }
+
     fn run(&mut self, state: &mut Option<State>) -> Verdict {
-        let mut typed: Option<D> = state
-            .take()
-            .and_then(|state| state.downcast::<D>().ok())
-            .map(|state| *state);
-        let answer = (self.rule)(&mut typed);
+        let mut typed = PutBack::<D>::take(state);
+        let answer = (self.rule)(&mut typed.state);
         let verdict = if answer.is_ok() {
             Verdict::Keep
         } else {
             Verdict::Leave
         };
         self.answer = Some(answer);
-        *state = typed.map(|state| Box::new(state) as State);
         verdict
     }
 }
@@ -140,6 +175,11 @@ impl<S: Store + ?Sized> StoreExt for S {
             state: PhantomData,
         };
         let place = D::place(id);
+        if RUNNING.get() == Running::WholeRule {
+            return Err(StoreFailure::NestedUpdate {
+                place: place.to_string(),
+            });
+        }
         match self.view_erased(&place, &rule)? {
             None => Ok(None),
             Some(state) => match state.downcast::<D>() {
@@ -155,7 +195,11 @@ impl<S: Store + ?Sized> StoreExt for S {
         rule: impl FnMut(&mut Option<D>) -> Result<A, R>,
     ) -> Result<Result<A, R>, StoreFailure> {
         let place = D::place(id);
-        let _one_at_a_time = Deciding::start(&place)?;
+        let running = match D::WHOLE_RULES {
+            true => Running::WholeRule,
+            false => Running::Rule,
+        };
+        let _one_at_a_time = Deciding::start(&place, running)?;
         let mut typed = Typed {
             rule,
             answer: None,

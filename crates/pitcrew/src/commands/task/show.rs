@@ -20,7 +20,7 @@ pub(super) struct Show {
     /// The task
     #[arg(value_name = "ID")]
     id: String,
-    /// Write nothing but the result, byte for byte; nothing at all when there is none
+    /// Write nothing but the result, byte for byte unless it goes to a terminal; nothing at all when there is none
     #[arg(long)]
     result: bool,
 }
@@ -33,9 +33,7 @@ impl Run for Show {
         desk.roster()?;
         let task = desk.task(&id)?;
         if self.result && !context.ui.json {
-            context
-                .ui
-                .raw(task.result.as_deref().unwrap_or_default().as_bytes());
+            context.ui.whole(task.result.as_deref().unwrap_or_default());
             return Ok(Exit::Done);
         }
         if context.ui.json {

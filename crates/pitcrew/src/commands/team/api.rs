@@ -14,6 +14,7 @@ use crate::halt::{Exit, Halt};
 use crate::ui::{Layout, Ui};
 
 mod mail;
+mod plane;
 mod tasks;
 mod teams;
 
@@ -83,6 +84,15 @@ const REQUESTS: &[Request] = &[
     work("remove-member", teams::remove_member),
     work("shutdown-team", teams::shutdown),
     work("wait", teams::wait),
+    mail("claim-region", plane::claim_region),
+    mail("release-region", plane::release_region),
+    mail("list-claims", plane::list_claims),
+    mail("share-discovery", plane::share_discovery),
+    mail("read-discoveries", plane::read_discoveries),
+    mail("limit-acquire", plane::limit_acquire),
+    mail("limit-record", plane::limit_record),
+    mail("limit-release", plane::limit_release),
+    mail("limit-status", plane::limit_status),
 ];
 
 /// Send one request as JSON
@@ -111,6 +121,15 @@ const REQUESTS: &[Request] = &[
 ///   remove-member            team_name name [cwd]
 ///   shutdown-team            team_name [cwd]
 ///   wait                     team_name worker [message] [any_task] [task] [task_end] [timeout_ms] [cwd]
+///   claim-region             team_name worker file start_line end_line [ttl_ms] [extend] [wait_ms] [cwd]
+///   release-region           team_name worker file [start_line end_line] [cwd]
+///   list-claims              team_name [file] [cwd]
+///   share-discovery          team_name from topic content [paths] [ttl_ms] [cwd]
+///   read-discoveries         team_name [topic] [path] [since] [cwd], or team_name worker new_only [cwd]
+///   limit-acquire            team_name worker tokens [cost] [task_id] [model] [cwd]
+///   limit-record             team_name worker [reservation] tokens [cost] [task_id] [model] [cwd]
+///   limit-release            team_name worker reservation [cwd]
+///   limit-status             team_name [cwd]
 ///
 /// `members` are objects with name, role and profile, or names; `tasks` are objects with the fields of add-task, or
 /// descriptions.

@@ -159,7 +159,10 @@ fn not_done(context: &mut Context<'_>, name: &str, halt: Halt) -> Result<Exit, H
         context.ui.json(&answer, Layout::Pretty);
         return Ok(hints::row(&halt).exit);
     }
-    context.ui.line(&words(name));
+    if halt.code() == "team_not_found" {
+        // What the reference says of a team that is not there.
+        context.ui.line(&words(name));
+    }
     let row = hints::row(&halt);
     context.ui.complain(&halt.message(), Some(&row.hint));
     Ok(row.exit)

@@ -1,13 +1,16 @@
 //! `team status`: how a team stands, in the reference's shape and without touching anything.
 
+use pitcrew_core::Timestamp;
 use pitcrew_core::task::Task;
 use pitcrew_core::visible::{Lines, visible};
+use pitcrew_runtime::clock::Clock;
 use pitcrew_runtime::desk::{MemberStatus, TeamStatus};
 use serde_json::{Value, json};
 
 use super::{name_of, refuse};
 use crate::cli::{Entry, Run};
-use crate::context::Context;
+use crate::commands::limits::status::money_in_words;
+use crate::context::{CLOCK, Context};
 use crate::halt::{Exit, Halt};
 use crate::ui::{Layout, Ui};
 
@@ -78,6 +81,11 @@ pub(crate) fn answer(status: &TeamStatus) -> Value {
     if !status.board.unreadable.is_empty() {
         snapshot["unreadable"] = json!(status.board.unreadable);
     }
+    match &status.limiter {
+        Some(Ok(limiter)) => snapshot["limits"] = json!(limiter.status(now())),
+        Some(Err(why)) => snapshot["limits"] = json!({ "unreadable": why }),
+        None => {}
+    }
     if let Some(at) = &status.shut_down_at {
         snapshot["shutdownAt"] = at.as_str().into();
     }
@@ -111,7 +119,19 @@ fn write(ui: &mut Ui, status: &TeamStatus) {
     }
     ui.line("");
     ui.line(&format!("allDone={}", status.board.all_done()));
+    match &status.limiter {
+        Some(Ok(limiter)) => {
+            let money = money_in_words(&limiter.status(now()));
+            ui.line(&format!("limits: {money}"));
+        }
+        Some(Err(why)) => ui.line(&format!("limits: cannot be read: {why}")),
+        None => {}
+    }
     write_more(ui, status);
+}
+
+fn now() -> Timestamp {
+    Timestamp::from_millis(CLOCK.now())
 }
 
 fn task_row(task: &Task) -> String {

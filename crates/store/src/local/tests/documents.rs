@@ -5,6 +5,9 @@ use crate::documents::Heartbeat;
 use crate::documents::Offset;
 use crate::port::Document;
 use crate::port::StoreExt;
+use pitcrew_core::board::Board;
+use pitcrew_core::claim::{Case, Claims, FilePath, Lines, Mode, Request};
+use pitcrew_core::limiter::Limiter;
 use pitcrew_core::mailbox::Unread;
 use pitcrew_core::task::Task;
 use std::os::unix::fs::PermissionsExt;
@@ -74,6 +77,84 @@ fn a_document_that_is_half_written_is_read_again() {
         scene.write("tasks/1.json", &whole);
         assert!(reader.join().unwrap().unwrap().is_some());
     });
+}
+
+#[test]
+fn a_torn_limiter_or_claim_table_is_never_taken_for_none() {
+    let scene = scene();
+    for file in ["limits.json", "claims.json"] {
+        std::fs::write(scene.path(file), "{\"next\":").unwrap();
+    }
+    let limits = scene
+        .store
+        .update(&(), |_: &mut Option<Limiter>| Ok::<_, ()>(()));
+    let claims = scene
+        .store
+        .update(&(), |_: &mut Option<Claims>| Ok::<_, ()>(()));
+    for failure in [limits.unwrap_err(), claims.unwrap_err()] {
+        assert_eq!(failure.code(), "corrupt_document");
+    }
+    assert_eq!(scene.text("limits.json"), "{\"next\":");
+}
+
+#[test]
+fn a_torn_board_is_built_anew() {
+    let scene = scene();
+    std::fs::write(scene.path(".board.json"), "{").unwrap();
+    assert_eq!(scene.store.view::<Board>(&()).unwrap(), None);
+    let seen = scene.store.update(&(), |board: &mut Option<Board>| {
+        let was_there = board.is_some();
+        *board = Some(Board::default());
+        Ok::<_, ()>(was_there)
+    });
+    assert_eq!(seen.unwrap(), Ok(false));
+    assert_eq!(
+        scene.store.view::<Board>(&()).unwrap(),
+        Some(Board::default())
+    );
+}
+
+#[test]
+fn what_other_programs_keep_in_a_claim_or_in_the_limits_survives() {
+    let scene = scene();
+    let file = FilePath::canonical("a", "/", Case::Kept).unwrap();
+    let now = Timestamp::from_millis(0);
+    let claim = |start| {
+        let lines = Lines::new(start, start).unwrap();
+        let w1 = name("w1");
+        let extend = Request {
+            mode: Mode::Extend,
+            ..Request::new(&w1, &file, lines)
+        };
+        let made = scene.store.update(&(), |claims: &mut Option<Claims>| {
+            claims.get_or_insert_default().claim(&extend, now)
+        });
+        made.unwrap().unwrap();
+    };
+    claim(1);
+    let text = scene.text("claims.json");
+    let theirs = text.replace("\"member\":", "\"why\":\"refactoring\",\"member\":");
+    std::fs::write(
+        scene.path("claims.json"),
+        theirs.replacen('{', "{\"x\":1,", 1),
+    )
+    .unwrap();
+    claim(7);
+    let text = scene.text("claims.json");
+    assert!(
+        text.starts_with("{\"x\":1,") && text.contains("\"why\":\"refactoring\""),
+        "{text}"
+    );
+    assert_eq!(
+        scene
+            .store
+            .view::<Claims>(&())
+            .unwrap()
+            .unwrap()
+            .held(now)
+            .count(),
+        2
+    );
 }
 
 #[test]

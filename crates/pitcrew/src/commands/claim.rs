@@ -1,0 +1,160 @@
+//! `claim`: hold lines of a file, so that nobody else edits them.
+
+use std::time::Duration;
+
+use pitcrew_core::claim::{
+    Answer, Claim, ClaimEvent, Conflict, Lines, Mode, Outcome, Patience, TTL_MS, Waiting,
+};
+use pitcrew_core::{Name, Refusal, Timestamp, span};
+use pitcrew_runtime::clock::Clock;
+use pitcrew_runtime::desk::{ClaimTurn, ClaimWish, moves_claims};
+use serde_json::json;
+
+use super::attention::{Attention, Event, SWEEP};
+use crate::cli::{Entry, Run};
+use crate::context::{CLOCK, Context, OpenTeam};
+use crate::halt::{Exit, Halt};
+use crate::span::{millis, parse as parse_span};
+use crate::ui::Layout;
+
+/// The row of this command.
+pub(crate) const ENTRY: Entry = Entry::new::<ClaimLines>(
+    "claim",
+    "Hold lines of a file, so that nobody else edits them",
+);
+
+/// Hold lines of a file, so that nobody else edits them
+///
+/// Lines count as your editor counts them, first and last included. A claim takes the place of your other lines in the
+/// file and is renewed by claiming the same lines again. It ends when it is released, when its time is over, or with
+/// you.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  pitcrew claim src/parser.rs 120 180
+  pitcrew claim src/parser.rs 300 320 --extend --ttl 20m
+  pitcrew claim src/parser.rs 120 180 --wait 10m
+Exit status 1 says that somebody else holds or waits for some of the lines; the answer names them.")]
+pub(crate) struct ClaimLines {
+    /// The file, from here
+    #[arg(value_name = "FILE")]
+    file: String,
+    /// The first line
+    #[arg(value_name = "START", allow_negative_numbers = true)]
+    start: String,
+    /// The last line
+    #[arg(value_name = "END", allow_negative_numbers = true)]
+    end: String,
+    /// How long the claim lasts: 90s, 10m, 1h; five minutes if not given
+    #[arg(long, value_name = "SPAN", value_parser = parse_span)]
+    ttl: Option<Duration>,
+    /// Keep your other lines of the file too
+    #[arg(long)]
+    extend: bool,
+    /// Stand in line until the lines come free, at most so long; five minutes if no time is given
+    #[arg(long, value_name = "TIMEOUT", num_args = 0..=1, default_missing_value = "5m", value_parser = parse_span)]
+    wait: Option<Duration>,
+}
+
+impl Run for ClaimLines {
+    fn run(self, context: &mut Context<'_>) -> Result<Exit, Halt> {
+        let lines = Lines::parse(&self.start, &self.end)?;
+        let team = context.open_team()?;
+        let until = |wait| team.desk().now().plus_millis(millis(wait));
+        let wish = ClaimWish {
+            file: context.file(&self.file, None)?,
+            lines,
+            ttl_ms: self.ttl.map_or(TTL_MS, |ttl| millis(ttl).unsigned_abs()),
+            mode: match self.extend {
+                true => Mode::Extend,
+                false => Mode::Replace,
+            },
+            patience: self
+                .wait
+                .map_or(Patience::None, |wait| Patience::Until(until(wait))),
+        };
+        let who = context.credentials(&team.name);
+        let Answer { outcome, events } = team.desk().claim_lines(&who, &wish)?;
+        match outcome {
+            Outcome::Held { claim } => Ok(held(context, &claim, was_renewed(&events))),
+            Outcome::Waiting { waiting, behind } => {
+                let line = Line {
+                    team: &team,
+                    wish,
+                    waiting,
+                };
+                line.stand(context, &behind)
+            }
+        }
+    }
+}
+
+fn was_renewed(events: &[ClaimEvent]) -> bool {
+    let renewed = |event: &ClaimEvent| matches!(event, ClaimEvent::ClaimRenewed { .. });
+    events.iter().any(renewed)
+}
+
+/// Says what is held now.
+fn held(context: &mut Context<'_>, claim: &Claim, renewed: bool) -> Exit {
+    if context.ui.json {
+        let answer = json!({ "ok": true, "claim": claim, "renewed": renewed });
+        context.ui.json(&answer, Layout::Pretty);
+        return Exit::Done;
+    }
+    let word = if renewed { "renewed" } else { "claimed" };
+    let left = claim.until.millis_since(claim.since.max(now()));
+    context.ui.line(&format!(
+        "{word} {} {} until {} ({})",
+        claim.file,
+        claim.lines,
+        claim.until,
+        span::span(left.unsigned_abs())
+    ));
+    Exit::Done
+}
+
+fn now() -> Timestamp {
+    Timestamp::from_millis(CLOCK.now())
+}
+
+/// A place in line.
+struct Line<'a> {
+    team: &'a OpenTeam,
+    wish: ClaimWish,
+    waiting: Waiting,
+}
+
+impl Line<'_> {
+    fn stand(mut self, context: &mut Context<'_>, behind: &Conflict) -> Result<Exit, Halt> {
+        context.ui.say(&format!("waiting: {behind}"));
+        let attention = Attention::to(&self.team.store)?;
+        let desk = self.team.desk();
+        let me: Name = self.waiting.member.clone();
+        loop {
+            let again_at = match desk.claim_turn(self.waiting.ticket)? {
+                ClaimTurn::Held(claim) => return Ok(held(context, &claim, false)),
+                ClaimTurn::Over => break,
+                ClaimTurn::Waiting { again_at, .. } => again_at,
+            };
+            let left = again_at.map(|at| at.millis_since(desk.now()).max(1).unsigned_abs());
+            let wait = left.map_or(SWEEP, Duration::from_millis).min(SWEEP);
+            match attention.next(wait)? {
+                Event::Interrupted => {
+                    return Ok(match desk.withdraw_claim(&me, self.waiting.ticket)? {
+                        ClaimTurn::Held(claim) => held(context, &claim, false),
+                        ClaimTurn::Waiting { .. } | ClaimTurn::Over => Exit::Interrupted,
+                    });
+                }
+                Event::Changed(change) if !moves_claims(&change) => {}
+                // A team that was removed has nothing more to wait for.
+                Event::Changed(_) | Event::Quiet => drop(desk.roster()?),
+            }
+        }
+        // The time is over, or the lines came in another way. One more try says which, and who is in the way.
+        self.wish.patience = Patience::None;
+        let answer = desk.claim_lines(&context.credentials(&self.team.name), &self.wish)?;
+        match answer.outcome {
+            Outcome::Held { claim } => Ok(held(context, &claim, false)),
+            Outcome::Waiting { behind, .. } => Err(Refusal::ClaimConflict(behind.into()).into()),
+        }
+    }
+}

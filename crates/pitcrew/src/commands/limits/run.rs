@@ -1,0 +1,211 @@
+//! `limits run`: set aside, run a command that calls a model, and settle from what it reports.
+//!
+//! | the command | what is booked |
+//! |---|---|
+//! | cannot be started | nothing: the reservation is given back |
+//! | reports what it used | that |
+//! | reports nothing, or nonsense | the estimate, because it may have called the model |
+//!
+//! The command's output is handed on as it comes. It runs as a group of its own, reads nothing, and ends with us.
+
+use std::ffi::OsString;
+use std::sync::Arc;
+
+use pitcrew_core::limiter::{Recorded, Report, ReservationId};
+use pitcrew_core::{Name, Refusal};
+use pitcrew_runtime::clock::SystemClock;
+use pitcrew_runtime::desk::Admission;
+use pitcrew_runtime::process::{
+    Capture, Ended, Environment, Group, Interrupts, Launch, Mark, Stream, Urgency,
+};
+use pitcrew_store::files::WorkerFiles;
+use serde_json::json;
+
+use super::acquire::Call;
+use super::report::{self, UsageReport};
+use super::{say, settle};
+use crate::cli::{Entry, Run};
+use crate::context::{Context, OpenTeam};
+use crate::halt::{Exit, Halt};
+use crate::ui::{Layout, hand_on};
+
+/// The variable that names the file for the report.
+const VARIABLE: &str = "PITCREW_USAGE";
+
+/// The largest report that is read, in bytes: the last line of a chatty agent may be long.
+const LARGEST_REPORT: usize = 1024 * 1024;
+
+/// The row of this command.
+pub(super) const ENTRY: Entry =
+    Entry::new::<RunCommand>("run", "Run a command that calls a model, inside the limits");
+
+/// Run a command that calls a model, inside the limits
+///
+/// Sets aside what you estimate, runs the command, and books what it reports: a JSON object with `tokens` and `cost`,
+/// or with the `usage` of an agent CLI, on the last line that it prints or in the file that PITCREW_USAGE names. What
+/// reports nothing is booked as estimated.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:
+  pitcrew limits run --tokens 20000 --cost 0.30 -- claude -p --output-format json 'Say hello'
+Exit status 5 says that the command failed; what was booked stands on standard error, and in JSON on the last line.")]
+pub(crate) struct RunCommand {
+    #[command(flatten)]
+    call: Call,
+    /// The command
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+impl Run for RunCommand {
+    fn run(self, context: &mut Context<'_>) -> Result<Exit, Halt> {
+        let team = context.open_team()?;
+        let me = context.me(&team)?;
+        let Some(admission) = self.call.admitted(context, &team, &me)? else {
+            return Ok(Exit::Interrupted);
+        };
+        let id = match &admission {
+            Admission::Reserved { id, .. } => Some(*id),
+            Admission::Uncounted { .. } => None,
+        };
+        let job = Job {
+            team: &team,
+            member: &me,
+            call: &self.call,
+            id,
+            files: team.store.worker(&me),
+            file: format!("usage-{}.json", team.desk().fresh_id()?),
+        };
+        job.files.write(&job.file, b"")?;
+        let done = job.carry_out(context, &self.command);
+        job.files.remove(&job.file)?;
+        done
+    }
+}
+
+/// One command inside the limits.
+struct Job<'a> {
+    team: &'a OpenTeam,
+    member: &'a Name,
+    call: &'a Call,
+    id: Option<ReservationId>,
+    files: WorkerFiles,
+    /// The file for the report.
+    file: String,
+}
+
+impl Job<'_> {
+    fn carry_out(&self, context: &mut Context<'_>, command: &[OsString]) -> Result<Exit, Halt> {
+        let ended = match self.start(context, command) {
+            Ok(ended) => ended,
+            Err(halt) => {
+                if let Some(id) = self.id {
+                    self.team.desk().release_reservation(id, self.member)?;
+                }
+                return Err(halt);
+            }
+        };
+        let (ended, printed, interrupted) = ended;
+        let reported = match self.reported(&printed) {
+            Ok(reported) => reported,
+            Err(refused) => {
+                context
+                    .ui
+                    .say(&format!("the report of usage makes no sense: {refused}"));
+                None
+            }
+        };
+        let recorded = self.settle(reported.as_ref())?;
+        if let Some(recorded) = &recorded {
+            say(context.ui, &recorded.events);
+            context.ui.say(&settle::in_words(recorded));
+        }
+        if context.ui.json {
+            let answer = json!({
+                "ok": ended.is_success(), "how": ended.how, "reservation": self.id,
+                "reported": reported.is_some(), "recorded": recorded,
+            });
+            context.ui.json(&answer, Layout::Compact);
+        }
+        Ok(match (ended.is_success(), interrupted) {
+            (_, true) => Exit::Interrupted,
+            (true, false) => Exit::Done,
+            (false, false) => Exit::RunFailed,
+        })
+    }
+
+    /// Runs the command to its end. Answers how it ended, the end of what it printed, and whether somebody wanted it
+    /// to end.
+    fn start(
+        &self,
+        context: &mut Context<'_>,
+        command: &[OsString],
+    ) -> Result<(Ended, Vec<u8>, bool), Halt> {
+        let system = |what: &'static str| move |why: String| Halt::System { what, why };
+        let Some((program, arguments)) = command.split_first() else {
+            return Err(Halt::Usage("which command?".to_string()));
+        };
+        let own = Environment::all_of(context.environment.variables());
+        let mark = Mark::new(&self.team.desk().fresh_id()?)
+            .map_err(|refused| system("mark the command")(refused.to_string()))?
+            .inside(own.value(Mark::VARIABLE));
+        let environment = own.set(VARIABLE, self.files.path(&self.file));
+        let capture = |stream| Capture::tail_only(LARGEST_REPORT).heard_by(hand_on(stream));
+        let launch = Launch::new(program, &context.environment.cwd, environment, mark)
+            .args(arguments)
+            .stdout(capture(Stream::Stdout))
+            .stderr(capture(Stream::Stderr));
+        context.ui.flush();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|refused| system("start the timers")(refused.to_string()))?;
+        runtime.block_on(async {
+            let mut interrupts = Interrupts::listen()
+                .map_err(|refused| system("listen for Ctrl-C")(refused.to_string()))?;
+            let group = Group::spawn(launch, Arc::new(SystemClock))
+                .map_err(|refused| system("start the command")(refused.to_string()))?;
+            let mut interrupted = false;
+            let ended = loop {
+                tokio::select! {
+                    ended = group.ended() => break ended,
+                    wish = interrupts.next() => {
+                        interrupted = true;
+                        match wish.urgency {
+                            Urgency::First => group.stop(),
+                            Urgency::Second | Urgency::Further(_) => group.kill(),
+                        }
+                    }
+                }
+            };
+            let printed = group.tail(Stream::Stdout, LARGEST_REPORT);
+            Ok((ended, printed, interrupted))
+        })
+    }
+
+    fn reported(&self, printed: &[u8]) -> Result<Option<UsageReport>, Refusal> {
+        let text = self.files.tail(&self.file, LARGEST_REPORT as u64);
+        let text = text.map_err(|failure| Refusal::input(VARIABLE, &failure.to_string()))?;
+        match report::from_file(&text.unwrap_or_default())? {
+            Some(reported) => Ok(Some(reported)),
+            None => report::from_output(printed),
+        }
+    }
+
+    /// Books what was reported, or else the estimate.
+    fn settle(&self, reported: Option<&UsageReport>) -> Result<Option<Recorded>, Halt> {
+        if self.id.is_none() {
+            // Admitted without the limiter: there is nothing to settle.
+            return Ok(None);
+        }
+        let model = reported.and_then(|reported| reported.model.as_deref());
+        let recorded = self.team.desk().record(&Report {
+            member: self.member,
+            reservation: self.id,
+            tokens: reported.map_or(self.call.tokens, |reported| reported.tokens),
+            cost: reported.and_then(|reported| reported.cost),
+            task: None,
+            model: model.or(self.call.model.as_deref()),
+        })?;
+        Ok(Some(recorded))
+    }
+}

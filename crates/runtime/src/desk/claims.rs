@@ -1,0 +1,267 @@
+//! Claims on lines: taking them, waiting for them, giving them back, and their end with their holder.
+//!
+//! The rules are core's ([`pitcrew_core::claim`]); here they meet the store. Every call that changes the table also
+//! does what time has done meanwhile, and tells a holder whose claim ran out. A claim whose deadline has come holds
+//! nothing by comparison alone, so nothing depends on when that happens.
+//!
+//! A wait is a place in line in the document, so it outlives nobody: it has a deadline of its own, and whoever waits
+//! looks again on every change of the table and when the next deadline comes.
+
+use std::time::Duration;
+
+use pitcrew_core::claim::{
+    Answer, Claim, ClaimEvent, Claims, EndCause, FilePath, Lines, Mode, Patience, Request, Turn,
+    Waiting,
+};
+use pitcrew_core::limiter::LimitEvent;
+use pitcrew_core::mailbox::{Draft, Intent};
+use pitcrew_core::{Name, Timestamp};
+use pitcrew_store::{Change, Place, StoreExt, Watch};
+
+use super::{Credentials, Desk, NotDone};
+
+/// The longest that a wait for lines sits without looking by itself.
+const SITTING_MS: u64 = 20_000;
+
+/// A wish for lines whose speaker is not known yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClaimWish {
+    /// In which file.
+    pub file: FilePath,
+    /// Which lines.
+    pub lines: Lines,
+    /// For how long, in milliseconds.
+    pub ttl_ms: u64,
+    /// What becomes of the member's other lines in that file.
+    pub mode: Mode,
+    /// What to do when they cannot be had at once.
+    pub patience: Patience,
+}
+
+/// Where a wait stands, and when to look again if nothing changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ClaimTurn {
+    /// Still in line.
+    Waiting {
+        /// The place.
+        waiting: Waiting,
+        /// When something happens by itself.
+        again_at: Option<Timestamp>,
+    },
+    /// The lines are held.
+    Held(Claim),
+    /// Given up, or granted and ended since.
+    Over,
+}
+
+/// What ended with a member.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct MemberEnd {
+    /// Its claims and waits, and what that let others have.
+    pub claims: Vec<ClaimEvent>,
+    /// Its reservations.
+    pub limits: Vec<LimitEvent>,
+}
+
+impl Desk<'_> {
+    /// The claims as they are now; expired ones may still be in the document, see [`Claims::held`].
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn claims(&self) -> Result<Claims, NotDone> {
+        Ok(self.store.view::<Claims>(&())?.unwrap_or_default())
+    }
+
+    /// Claims lines for whoever speaks. A wish with patience may answer a place in line instead.
+    ///
+    /// # Errors
+    /// As [`Desk::speaker`] and [`Claims::claim`] say. `unknown_member` when the member was removed meanwhile.
+    pub fn claim_lines(&self, who: &Credentials, wish: &ClaimWish) -> Result<Answer, NotDone> {
+        let member = self.speaker(&self.roster()?, who)?.name;
+        let answer = self.claim_lines_as(&Request {
+            member: &member,
+            file: &wish.file,
+            lines: wish.lines,
+            ttl_ms: wish.ttl_ms,
+            mode: wish.mode,
+            patience: wish.patience,
+            anchor: None,
+        })?;
+        // A member that was removed between the two looks would hold lines that nobody gives back.
+        if let Err(gone) = self.roster()?.sender(member.as_str()) {
+            self.end_member(&member, EndCause::Dissolved)?;
+            return Err(gone.into());
+        }
+        Ok(answer)
+    }
+
+    /// Claims lines for a member that is known already.
+    ///
+    /// # Errors
+    /// As [`Claims::claim`] says.
+    pub fn claim_lines_as(&self, request: &Request<'_>) -> Result<Answer, NotDone> {
+        let answer = self.on_whole(|claims: &mut Claims| claims.claim(request, self.now()))?;
+        self.tell_of_expiry(&answer.events)?;
+        Ok(answer)
+    }
+
+    /// Gives back what a member holds of a file: all of it with its waits, or the lines of `part`.
+    ///
+    /// # Errors
+    /// As [`Claims::release`] says.
+    pub fn release_lines(
+        &self,
+        member: &Name,
+        file: &FilePath,
+        part: Option<Lines>,
+    ) -> Result<Vec<ClaimEvent>, NotDone> {
+        let events =
+            self.on_whole(|claims: &mut Claims| claims.release(member, file, part, self.now()))?;
+        self.tell_of_expiry(&events)?;
+        Ok(events)
+    }
+
+    /// Looks where a wait stands, after doing what time has done.
+    ///
+    /// # Errors
+    /// When the claims cannot be read or kept.
+    pub fn claim_turn(&self, ticket: u64) -> Result<ClaimTurn, NotDone> {
+        let mut claims = self.claims()?;
+        if claims.next_deadline().is_some_and(|at| at <= self.now()) {
+            let (swept, events) = self.on_whole(|claims: &mut Claims| {
+                let events = claims.sweep(self.now());
+                Ok((claims.clone(), events))
+            })?;
+            self.tell_of_expiry(&events)?;
+            claims = swept;
+        }
+        Ok(turn_of(&claims, ticket, self.now()))
+    }
+
+    /// Gives a wait up, unless it has been granted: then the answer is what is held.
+    ///
+    /// # Errors
+    /// When the claims cannot be kept.
+    pub fn withdraw_claim(&self, member: &Name, ticket: u64) -> Result<ClaimTurn, NotDone> {
+        let (turn, events) = self.on_whole(|claims: &mut Claims| {
+            let events = claims.withdraw(member, ticket, self.now());
+            Ok((turn_of(claims, ticket, self.now()), events))
+        })?;
+        self.tell_of_expiry(&events)?;
+        Ok(turn)
+    }
+
+    /// Blocks until a wait is over, in whichever way. It has a deadline of its own, so this comes back.
+    ///
+    /// # Errors
+    /// When the store can be watched no longer, or the claims cannot be read.
+    pub fn await_claim(&self, ticket: u64) -> Result<ClaimTurn, NotDone> {
+        // Watched from before the first look, so that nothing between the two is missed.
+        let mut watch = self.store.watch()?;
+        loop {
+            let turn = self.claim_turn(ticket)?;
+            let ClaimTurn::Waiting { again_at, .. } = &turn else {
+                return Ok(turn);
+            };
+            let left = again_at.map(|at| at.millis_since(self.now()).max(1).unsigned_abs());
+            let sitting = Duration::from_millis(left.unwrap_or(SITTING_MS).min(SITTING_MS));
+            self.sit(&mut *watch, sitting)?;
+        }
+    }
+
+    /// Sits until the claims change, or for `span`.
+    fn sit(&self, watch: &mut dyn Watch, span: Duration) -> Result<(), NotDone> {
+        let begun = self.clock.monotonic();
+        loop {
+            let sat = (self.clock.monotonic() - begun).unsigned_abs();
+            let left = span.saturating_sub(Duration::from_millis(sat));
+            match watch.next(left)? {
+                Some(change) if !moves_claims(&change) && !left.is_zero() => {}
+                Some(_) | None => return Ok(()),
+            }
+        }
+    }
+
+    /// Ends what a member held: its claims, its waits and its reservations. For whoever ends members, before that is
+    /// reported as done.
+    ///
+    /// # Errors
+    /// When something cannot be kept. What is left then ends by its own deadline.
+    pub fn end_member(&self, member: &Name, cause: EndCause) -> Result<MemberEnd, NotDone> {
+        let mut end = MemberEnd::default();
+        if self.store.view::<Claims>(&())?.is_some() {
+            end.claims = self
+                .on_whole(|claims: &mut Claims| Ok(claims.end_member(member, cause, self.now())))?;
+            self.tell_of_expiry(&end.claims)?;
+        }
+        end.limits = self.end_reservations(member)?;
+        Ok(end)
+    }
+
+    /// Ends what every member held, when the team itself ends.
+    pub(super) fn end_everybody(&self) -> Result<(), NotDone> {
+        let claims = self.claims()?;
+        // Before every deadline, so that nothing in the document is passed over.
+        let ever = Timestamp::from_millis(i64::MIN);
+        let held = claims.held(ever).map(|claim| &claim.member);
+        let waiting = claims.waiting(ever).map(|wait| &wait.member);
+        let mut members: Vec<Name> = held.chain(waiting).cloned().collect();
+        members.extend(self.with_reservations()?);
+        members.sort();
+        members.dedup();
+        for member in &members {
+            self.end_member(member, EndCause::Dissolved)?;
+        }
+        Ok(())
+    }
+
+    /// Tells the holders of claims that ran out, each once.
+    fn tell_of_expiry(&self, events: &[ClaimEvent]) -> Result<(), NotDone> {
+        let mut expired = events.iter().filter_map(|event| match event {
+            ClaimEvent::ClaimEnded {
+                claim,
+                cause: EndCause::Expired,
+            } => Some(claim),
+            _ => None,
+        });
+        let Some(first) = expired.next() else {
+            return Ok(());
+        };
+        let team = self.roster()?;
+        for claim in std::iter::once(first).chain(expired) {
+            // A holder that is no member any more has nobody to be told.
+            if team.recipient(claim.member.as_str()).is_err() {
+                continue;
+            }
+            let notice = Draft {
+                body: format!(
+                    "Your claim on {} {} ran out at {}. Others may have these lines now: claim them again before you \
+                     edit them.",
+                    claim.file, claim.lines, claim.until
+                ),
+                intent: Some(Intent::Inform),
+                reply_to: None,
+                idempotency_key: Some(format!("claim-expired:{}:{}", claim.id, claim.until)),
+            };
+            self.inform(&team, &Name::leader(), claim.member.as_str(), &notice)?;
+        }
+        Ok(())
+    }
+}
+
+fn turn_of(claims: &Claims, ticket: u64, now: Timestamp) -> ClaimTurn {
+    match claims.turn(ticket, now) {
+        Turn::Waiting(waiting) => ClaimTurn::Waiting {
+            waiting: waiting.clone(),
+            again_at: claims.next_deadline(),
+        },
+        Turn::Held(claim) => ClaimTurn::Held(claim.clone()),
+        Turn::Over => ClaimTurn::Over,
+    }
+}
+
+/// Whether `change` can have moved somebody in line.
+#[must_use]
+pub fn moves_claims(change: &Change) -> bool {
+    matches!(change, Change::Document(Place::Claims) | Change::Lagged)
+}

@@ -17,9 +17,14 @@
 //! | task | a unit of work with a life cycle and a claim token | [`task::Task`] |
 //! | claim token | the fencing token of a task: proves that the caller is its present owner | [`task::Task::claim_token`] |
 //! | life | how a member is, since when, and whether its process still runs | [`liveness::Life`] |
+//! | restart | whether and when a member that is not running is started again | [`restart::Restart`] |
 //! | role | prompt, tool filter and iteration limit | [`role::Role`] |
 //! | speaker | who a call speaks as, and whether that was proved | [`identity::Speaker`] |
 //! | envelope | how a message is shown to a model | [`envelope`] |
+//! | screen, state | what a pane shows, and what it is judged to be in | [`screen::judge`] |
+//! | signature | how one program's screen looks, as data | [`screen::Signature`] |
+//! | submission | one line put into a composer, through gates, and what came of it | [`submit::Submit`] |
+//! | nudge | the short line that wakes a pane; never carries a body | [`nudge::Ledger`] |
 //! | claim | one member's hold on a line range of a file, until a deadline | [`claim::Claim`] |
 //! | waiting claim | a claim that stands in line for lines that another holds | [`claim::Waiting`] |
 //! | file path | a path inside the project in the one form in which paths are compared | [`claim::FilePath`] |
@@ -48,12 +53,15 @@ pub mod limiter;
 pub mod liveness;
 pub mod mailbox;
 pub mod name;
+pub mod nudge;
 pub mod price;
 pub mod refusal;
 pub mod restart;
 pub mod role;
 pub mod roster;
+pub mod screen;
 pub mod span;
+pub mod submit;
 pub mod task;
 pub mod time;
 pub mod visible;

@@ -180,13 +180,18 @@ fn refuse_usage(environment: &Environment, refused: &clap::Error) -> ExitCode {
         .collect();
     let mut ui = Ui::new(environment, words.contains(&"--json"));
     let said = refused.render().to_string();
-    let said = said.trim().trim_start_matches("error: ");
+    let said = said.trim();
+    let said = said.strip_prefix("error: ").unwrap_or(said);
     let exit = if api::is_meant(&words) {
         api::misunderstood(&mut ui, said)
     } else if ui.json {
         complain(&mut ui, &Halt::Usage(said.to_string()))
-    } else {
+    } else if refused.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         let _ = refused.print();
+        Exit::Usage
+    } else {
+        // What was typed stands in it, so it goes the way of everything that others wrote.
+        ui.complain(said, None);
         Exit::Usage
     };
     ExitCode::from(ui.finish(exit) as u8)

@@ -15,6 +15,7 @@ pub(crate) mod inbox;
 pub(crate) mod limits;
 pub(crate) mod man;
 pub(crate) mod release;
+pub(crate) mod run;
 pub(crate) mod send;
 pub(crate) mod task;
 pub(crate) mod team;
@@ -52,7 +53,7 @@ pub(crate) const SECTIONS: &[Section] = &[
     },
     Section {
         heading: "Teams",
-        entries: &[team::ENTRY, who::ENTRY],
+        entries: &[run::ENTRY, team::ENTRY, who::ENTRY],
     },
     Section {
         heading: "This machine",

@@ -134,6 +134,11 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// What --team says.
+    pub(crate) fn flag_team(&self) -> Option<&str> {
+        self.team.as_deref()
+    }
+
     /// The name of the team that is meant, if the command line or the environment has one.
     pub(crate) fn named_team<'t>(&'t self, named: Option<&'t str>) -> Option<&'t str> {
         named

@@ -49,9 +49,34 @@ impl Environment {
         std::env::vars_os()
     }
 
+    /// The user's folder for configurations, where the environment tells it.
+    pub(crate) fn config_home(&self) -> Option<PathBuf> {
+        let named = variable("XDG_CONFIG_HOME").map(PathBuf::from);
+        named.or_else(|| Some(PathBuf::from(variable("HOME")?).join(".config")))
+    }
+
+    /// Whether standard output is a terminal.
+    pub(crate) fn stdout_is_terminal(&self) -> bool {
+        std::io::stdout().is_terminal()
+    }
+
     /// Whether standard output shows colours.
     pub(crate) fn stdout_is_colored(&self) -> bool {
         std::io::stdout().is_terminal() && !is_plain()
+    }
+
+    /// Whether what stands on standard error can be drawn anew: it is a terminal that can do that.
+    pub(crate) fn stderr_can_be_redrawn(&self) -> bool {
+        std::io::stderr().is_terminal() && text("TERM").is_some_and(|term| term != "dumb")
+    }
+
+    /// Whether the terminal shows more than ASCII, by what the environment says about its characters.
+    pub(crate) fn shows_unicode(&self) -> bool {
+        let said = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(text);
+        said.is_some_and(|said| {
+            let said = said.to_ascii_lowercase();
+            said.contains("utf-8") || said.contains("utf8")
+        })
     }
 
     /// Whether standard error shows colours.

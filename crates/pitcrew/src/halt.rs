@@ -2,6 +2,7 @@
 
 use pitcrew_core::Refusal;
 use pitcrew_runtime::desk::{Failure, NotDone};
+use pitcrew_runtime::teamfile::TeamFileError;
 use pitcrew_store::StoreFailure;
 
 /// How a command ended.
@@ -62,6 +63,19 @@ pub(crate) enum Halt {
         /// Why it could not be.
         why: String,
     },
+    /// A team file has mistakes.
+    #[error(transparent)]
+    TeamFile(TeamFileError),
+    /// A run cannot begin here and now. Nothing was started.
+    #[error("{why}")]
+    CannotRun {
+        /// The stable code.
+        code: &'static str,
+        /// Why it cannot.
+        why: String,
+        /// What to do about it.
+        hint: &'static str,
+    },
     /// What was waited for did not happen in time.
     #[error("nothing of it happened within {0}")]
     TimedOut(String),
@@ -84,6 +98,8 @@ impl Halt {
             Self::Failed(Failure::Entropy(_)) => "no_entropy",
             Self::Usage(_) => "usage",
             Self::Input { .. } => "unreadable_input",
+            Self::TeamFile(_) => "invalid_team_file",
+            Self::CannotRun { code, .. } => code,
             Self::TimedOut(_) => "timed_out",
             Self::System { .. } => "system_failed",
         }

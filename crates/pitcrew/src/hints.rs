@@ -36,6 +36,11 @@ pub(crate) fn row(halt: &Halt) -> Row {
             "check that it exists, is text and can be read".to_string(),
             Exit::Usage,
         ),
+        Halt::TeamFile(_) => (
+            "mend the file; nothing was written or started".to_string(),
+            Exit::Usage,
+        ),
+        Halt::CannotRun { hint, .. } => ((*hint).to_string(), Exit::Refused),
         Halt::TimedOut(_) => (
             "wait again, or look at `pitcrew task list` and `pitcrew inbox`".to_string(),
             Exit::TimedOut,

@@ -9,6 +9,7 @@ mod context;
 mod environment;
 mod halt;
 mod hints;
+mod profiles;
 mod span;
 mod ui;
 

@@ -3,9 +3,10 @@
 //! A reader that went away (`pitcrew inbox | head -1`) ends the command quietly: the first broken pipe is remembered
 //! and everything after it is dropped. Any other failure to write is said, and the command has failed.
 //!
-//! In words, control characters of others are made visible, whether a person or a program reads. JSON escapes them by
-//! itself and is the form for what must come through byte for byte.
+//! In words, control characters of others are made visible, whether a person or a program reads. JSON is the form for
+//! what must come through byte for byte: it escapes most of them by itself, and on a terminal the others too.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use anstyle::Style;
@@ -41,6 +42,7 @@ pub(crate) struct Ui {
     out: io::BufWriter<io::Stdout>,
     /// Why nothing is written any more.
     closed: Option<io::ErrorKind>,
+    on_terminal: bool,
     out_colored: bool,
     err_colored: bool,
     /// Whether the caller asked for JSON.
@@ -53,6 +55,7 @@ impl Ui {
         Self {
             out: io::BufWriter::new(io::stdout()),
             closed: None,
+            on_terminal: environment.stdout_is_terminal(),
             out_colored: !json && environment.stdout_is_colored(),
             err_colored: !json && environment.stderr_is_colored(),
             json,
@@ -78,6 +81,23 @@ impl Ui {
         }
     }
 
+    /// Writes a text of others as it is, for a program; on a terminal its control characters are made visible.
+    pub(crate) fn whole(&mut self, text: &str) {
+        if self.on_terminal {
+            self.text(text.trim_end_matches('\n'));
+        } else {
+            self.raw(text.as_bytes());
+        }
+    }
+
+    /// Writes a piece of JSON. Characters that a terminal takes as orders and JSON does not escape are escaped there.
+    pub(crate) fn json_piece(&mut self, text: &str) {
+        match self.on_terminal {
+            true => self.raw(without_orders(text).as_bytes()),
+            false => self.raw(text.as_bytes()),
+        }
+    }
+
     /// Writes one line of data.
     pub(crate) fn line(&mut self, text: &str) {
         let shown = visible(text, Lines::Fold);
@@ -99,13 +119,24 @@ impl Ui {
             Layout::Compact => serde_json::to_string(value),
         };
         // A value has no keys that are not text, so it can always be written.
-        self.raw(text.unwrap_or_default().as_bytes());
+        self.json_piece(&text.unwrap_or_default());
         self.raw(b"\n");
     }
 
     /// `text` in `style`, when standard output shows colours.
     pub(crate) fn styled(&self, style: Style, text: &str) -> String {
         styled(self.out_colored, style, text)
+    }
+
+    /// `text` in `style`, when standard error shows colours.
+    pub(crate) fn styled_on_stderr(&self, style: Style, text: &str) -> String {
+        styled(self.err_colored, style, text)
+    }
+
+    /// How wide the terminal is that standard output is written to, if it is one.
+    pub(crate) fn columns(&self) -> Option<usize> {
+        let term = console::Term::stdout();
+        term.is_term().then(|| usize::from(term.size().1))
     }
 
     /// Writes a line of styled text that this program made itself.
@@ -132,6 +163,13 @@ impl Ui {
                 Exit::Failed
             }
         }
+    }
+
+    /// Tells the person what happens, in one line.
+    pub(crate) fn tell(&mut self, text: &str) {
+        let shown = visible(text, Lines::Fold);
+        // When standard error is gone there is nobody left to tell.
+        let _ = writeln!(io::stderr(), "{shown}");
     }
 
     /// Says something to the person: a warning, a hint, progress.
@@ -173,5 +211,44 @@ fn styled(colored: bool, style: Style, text: &str) -> String {
         format!("{style}{text}{style:#}")
     } else {
         text.to_string()
+    }
+}
+
+/// JSON in which every character that a terminal takes as an order is escaped. The line ends of the layout are the only
+/// control characters outside of strings.
+fn without_orders(json: &str) -> String {
+    let mut shown = String::with_capacity(json.len());
+    for c in json.chars() {
+        let is_order = matches!(
+            visible(c.encode_utf8(&mut [0; 4]), Lines::Fold),
+            Cow::Owned(_)
+        );
+        if is_order && c != '\n' {
+            shown.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a12_json_on_a_terminal_holds_no_orders_and_says_the_same() {
+        let value = serde_json::json!({ "body": "\u{9b}2J\u{202e}x\u{1b}]0;t\u{7}\u{7f} naïve ☃" });
+        for text in [
+            value.to_string(),
+            serde_json::to_string_pretty(&value).unwrap(),
+        ] {
+            let shown = without_orders(&text);
+            assert_eq!(serde_json::from_str::<Value>(&shown).unwrap(), value);
+            assert!(
+                shown.chars().all(|c| c == '\n' || !c.is_control()) && !shown.contains('\u{202e}')
+            );
+            assert!(shown.contains("naïve ☃"));
+        }
     }
 }

@@ -811,3 +811,126 @@ fn the_order_of_tasks_is_the_reference_s() {
         .collect();
     assert_eq!(ids, ["1", "10", "11", "2", "9", "a", "B", "t1", "Z-1"]);
 }
+
+#[test]
+fn teams_members_and_waiting_are_requests_too() {
+    let sandbox = Sandbox::new();
+    let create = json!({
+        "team_name": "u", "goal": "g", "members": ["a", { "name": "b", "role": "coder", "profile": "sh" }],
+        "tasks": ["first", { "task_id": "x", "description": "second", "blocked_by": ["1"], "assignee": "b" }],
+    });
+    let answer = sandbox.api("create-team", &create).succeeded().json();
+    assert_eq!(keys(&answer), ["ok", "config", "tasks", "folder"]);
+    assert_eq!(answer["tasks"], json!(["1", "x"]));
+    assert_eq!(answer["config"]["workers"][1]["profile"], "sh");
+    refused(&sandbox, "create-team", &create, "reason", "team_exists");
+    refused(
+        &sandbox,
+        "create-team",
+        &json!({ "team_name": "../x" }),
+        "reason",
+        "invalid_name",
+    );
+    refused(
+        &sandbox,
+        "create-team",
+        &json!({ "team_name": "v", "members": [7] }),
+        "reason",
+        "invalid_input",
+    );
+    refused(
+        &sandbox,
+        "create-team",
+        &json!({ "team_name": "v", "tasks": "x" }),
+        "reason",
+        "invalid_input",
+    );
+    let of = |fields: Value| {
+        let mut input = fields;
+        input["team_name"] = "u".into();
+        input
+    };
+    let listed = sandbox.api("list-teams", &json!({})).succeeded().json();
+    assert_eq!(listed["teams"][0]["name"], "u");
+    let status = sandbox
+        .api("team-status", &of(json!({})))
+        .succeeded()
+        .json();
+    assert_eq!(
+        status,
+        sandbox
+            .call(["team", "status", "u", "--json"])
+            .succeeded()
+            .json()
+    );
+    let nobody = json!({ "team_name": "nope" });
+    refused(
+        &sandbox,
+        "team-status",
+        &nobody,
+        "reason",
+        "team nope not found",
+    );
+    sandbox
+        .api("add-member", &of(json!({ "name": "c" })))
+        .succeeded();
+    refused(
+        &sandbox,
+        "add-member",
+        &of(json!({ "name": "C" })),
+        "reason",
+        "member_exists",
+    );
+    sandbox
+        .api("remove-member", &of(json!({ "name": "a" })))
+        .succeeded();
+    let members = sandbox
+        .api("list-members", &of(json!({})))
+        .succeeded()
+        .json();
+    let names: Vec<&str> = members["members"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|member| member["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["b", "c", "leader"]);
+
+    let ready = sandbox
+        .api("wait", &of(json!({ "worker": "c" })))
+        .succeeded()
+        .json();
+    assert_eq!(
+        (&ready["happened"], &ready["task"]["id"]),
+        (&json!("task_ready"), &json!("1"))
+    );
+    let late = of(json!({ "worker": "c", "task_end": "1", "timeout_ms": 20 }));
+    refused(&sandbox, "wait", &late, "reason", "timed_out");
+    refused(
+        &sandbox,
+        "wait",
+        &of(json!({ "worker": "c", "task_end": ["9"] })),
+        "reason",
+        "task 9 not found",
+    );
+    let ended = sandbox
+        .api("shutdown-team", &of(json!({})))
+        .succeeded()
+        .json();
+    assert_eq!(
+        keys(&ended),
+        ["ok", "killedPanes", "killedSession", "clearedLocks"]
+    );
+    let answer = refused_shut_down(&sandbox, &of(json!({ "worker": "c", "message": true })));
+    assert_eq!(answer["happened"], "shut_down");
+}
+
+/// A wait in a team that was shut down.
+fn refused_shut_down(sandbox: &Sandbox, input: &Value) -> Value {
+    let answer = sandbox.api("wait", input).ended(1).json();
+    assert_eq!(
+        (&answer["ok"], &answer["reason"]),
+        (&json!(false), &json!("shut_down"))
+    );
+    answer
+}

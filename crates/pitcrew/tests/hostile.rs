@@ -19,7 +19,7 @@ use proptest::prelude::*;
 use sandbox::{Answer, Sandbox, answer, skipped};
 use serde_json::{Map, Value, json};
 
-const REQUESTS: [&str; 23] = [
+const REQUESTS: [&str; 29] = [
     "claim-task",
     "transition-task-status",
     "send-message",
@@ -34,6 +34,12 @@ const REQUESTS: [&str; 23] = [
     "claim-next-task",
     "release-task",
     "retry-task",
+    "list-teams",
+    "team-status",
+    "list-members",
+    "add-member",
+    "remove-member",
+    "shutdown-team",
     "claim-region",
     "release-region",
     "list-claims",
@@ -45,7 +51,7 @@ const REQUESTS: [&str; 23] = [
     "limit-status",
 ];
 
-const FIELDS: [&str; 35] = [
+const FIELDS: [&str; 41] = [
     "team_name",
     "task_id",
     "worker",
@@ -65,6 +71,12 @@ const FIELDS: [&str; 35] = [
     "assignee",
     "blocked_by",
     "cwd",
+    "name",
+    "role",
+    "profile",
+    "members",
+    "tasks",
+    "goal",
     "file",
     "start_line",
     "end_line",
@@ -155,6 +167,9 @@ fn field_value(field: &'static str) -> BoxedStrategy<Value> {
         "body" | "result" | "description" | "message_id" | "claim_token" => json!("x"),
         "intent" => json!("inform"),
         "blocked_by" => json!(["1"]),
+        "name" => json!("w3"),
+        "members" => json!(["a", { "name": "b", "role": "coder" }]),
+        "tasks" => json!(["x", { "description": "y" }]),
         "hold_ms" | "lease_ms" | "ttl_ms" => json!(5),
         "file" | "path" => json!("src/a.rs"),
         "start_line" | "end_line" | "tokens" | "reservation" => json!(1),
@@ -219,6 +234,28 @@ proptest! {
     }
 
     #[test]
+    fn no_input_founds_a_team_anywhere_else(input in input()) {
+        let sandbox = Sandbox::with_team(&["w1"], &[]);
+        let mut input = input;
+        if let Some(fields) = input.as_object_mut() {
+            fields.remove("cwd");
+            if fields.get("team_name") == Some(&json!("t")) {
+                fields.insert("team_name".to_string(), json!("u"));
+            }
+        }
+        let before = outside(&sandbox);
+        let answer = sandbox.feed(["team", "api", "create-team", "--input", "-", "--json"], input.to_string().as_bytes());
+        let founded = in_shape(&answer)["ok"] == true;
+        let teams = sandbox.root().join(".omp/state/team").display().to_string();
+        let elsewhere = |paths: BTreeSet<String>| -> BTreeSet<String> {
+            paths.into_iter().filter(|path| !path.starts_with(&teams)).collect()
+        };
+        prop_assert_eq!(elsewhere(outside(&sandbox)), elsewhere(before));
+        let count = sandbox.call(["team", "list", "--json"]).succeeded().json()["teams"].as_array().unwrap().len();
+        prop_assert_eq!(count, 1 + usize::from(founded));
+    }
+
+    #[test]
     fn no_bytes_for_an_input_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), request in prop::sample::select(&REQUESTS[..])) {
         let sandbox = Sandbox::new();
         in_shape(&sandbox.feed(["team", "api", request, "--input", "-", "--json"], &bytes));
@@ -242,6 +279,9 @@ proptest! {
         let answer = sandbox.call(&words);
         prop_assert!(!answer.stderr.contains("panicked"), "{words:?}: {answer:#?}");
         prop_assert!(answer.status.is_some_and(|status| status <= 3), "{words:?}: {answer:#?}");
+        let is_control = |c: char| c != '\n' && c != '\t' && c.is_control();
+        prop_assert!(!answer.stderr.chars().any(is_control), "{words:?}: {answer:#?}");
+        prop_assert!(!answer.stdout.chars().any(is_control), "{words:?}: {answer:#?}");
     }
 }
 

@@ -593,20 +593,96 @@ fn a_shutdown_stops_what_a_turn_left_running_and_never_somebody_with_its_number(
 }
 
 #[test]
-#[cfg(target_os = "linux")]
-fn a_run_that_drives_the_team_is_told_and_ends_its_members_itself() {
-    let sandbox = Sandbox::with_team(&["ann"], &[]);
-    let own = identity(std::process::id(), 0);
-    let run = json!({ "run": "r", "process": own, "startedAt": "2026-11-30T16:22:29.063Z" });
-    fs::write(sandbox.team("t", "run.json"), run.to_string()).unwrap();
-    let answer = sandbox
+fn a_shutdown_ends_the_run_that_drives_the_team() {
+    let sandbox = Sandbox::new();
+    let file = "name = 't'\n[[members]]\nname = 'ann'\nprofile = 'sh'\n[[tasks]]\nid = 'long'\nfor = 'ann'\n\
+                description = 'x'\nscript = 'while :; do read nothing || exec tail -f /dev/null; done'\n";
+    fs::write(sandbox.root().join("t.toml"), file).unwrap();
+    let mut command = sandbox.command(["run", "t.toml", "--quiet"]);
+    // What members are started with: a shell and its tools.
+    command.env("PATH", "/usr/local/bin:/usr/bin:/bin");
+    let mut run = sandbox::Reaped(command.spawn().unwrap());
+    // The run founds the team; until then there is nothing to wait for.
+    let mut waited = sandbox.call([
+        "--team",
+        "t",
+        "wait",
+        "--task-end",
+        "long",
+        "--timeout",
+        "10ms",
+    ]);
+    while waited.status != Some(4) {
+        waited = sandbox.call([
+            "--team",
+            "t",
+            "wait",
+            "--task-end",
+            "long",
+            "--timeout",
+            "10ms",
+        ]);
+    }
+    let ended = sandbox
         .call(["team", "shutdown", "t", "--json"])
         .succeeded()
         .json();
-    assert_eq!(answer["toldRun"], std::process::id());
-    let refused = sandbox.call(["team", "rm", "t", "--json"]).ended(1).json();
     assert_eq!(
-        refused["running"],
-        json!([format!("a run (process {})", std::process::id())])
+        ended["run"],
+        json!({ "process": run.0.id(), "ended": true })
+    );
+    run.0.wait().unwrap();
+    sandbox.call(["team", "rm", "t"]).succeeded();
+}
+
+#[test]
+fn the_doctor_says_which_agents_are_there_and_which_profile_is_broken() {
+    use std::os::unix::fs::PermissionsExt;
+    let sandbox = Sandbox::with_team(&["ann"], &[]);
+    let programs = sandbox.root().join("bin");
+    fs::create_dir(&programs).unwrap();
+    for (name, text) in [
+        ("claude", "#!/bin/sh\necho '9.9.9 (Claude Code)'\n"),
+        ("codex", "#!/bin/sh\nexit 3\n"),
+        ("tmux", "#!/bin/sh\necho 'tmux 3.3a'\n"),
+    ] {
+        fs::write(programs.join(name), text).unwrap();
+        fs::set_permissions(programs.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let look = || {
+        let mut command = sandbox.command(["doctor"]);
+        answer(
+            command
+                .env("PATH", format!("{}:/bin", programs.display()))
+                .output()
+                .unwrap(),
+        )
+    };
+    let found = look().succeeded().stdout;
+    let has = |found: &str, line: &str| {
+        assert!(
+            found.lines().any(|known| known.starts_with(line)),
+            "{line}: {found}"
+        )
+    };
+    has(&found, "✓ profile claude: claude 9.9.9, tried with ");
+    has(&found, "· profile codex: `codex --version` failed");
+    has(&found, "· profile gemini: gemini is not on PATH");
+    has(&found, "✓ tmux: tmux 3.3a");
+    let folder = sandbox.root().join(".pitcrew/profiles");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(
+        folder.join("mine.toml"),
+        "version = 1\nname = 'mine'\nprogam = 'x'\n",
+    )
+    .unwrap();
+    let found = look().ended(3).stdout;
+    has(&found, "✗ profiles: ");
+    has(&found, "✓ profile claude: ");
+    let checks = sandbox.call(["doctor", "--json"]).ended(3).json();
+    assert_eq!(keys(&checks), ["ok", "checks"]);
+    assert_eq!(
+        keys(&checks["checks"][0]),
+        ["check", "state", "message", "hint"]
     );
 }

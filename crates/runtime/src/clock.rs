@@ -14,9 +14,11 @@
 
 mod entropy;
 mod watch;
+mod zone;
 
 pub use entropy::{Entropy, EntropyError, SeededEntropy, SystemEntropy};
 pub use watch::{Disturbance, Watch};
+pub use zone::utc_offset_s;
 
 use std::fmt;
 use std::sync::OnceLock;

@@ -8,3 +8,7 @@ pub mod clock;
 pub mod desk;
 pub mod overlay;
 pub mod process;
+pub mod profile;
+pub mod prompt;
+pub mod run;
+pub mod teamfile;

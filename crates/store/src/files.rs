@@ -32,12 +32,14 @@ const LONGEST_NAME: usize = 128;
 /// The largest text that is read whole, in bytes.
 pub const LARGEST_TEXT: u64 = 4 * 1024 * 1024;
 
-/// The plain files of one worker, below `workers/<name>/`. A file name is `[A-Za-z0-9][A-Za-z0-9._-]{0,127}`; any
+/// The plain files of one worker, below `workers/<name>/` or one folder deeper. A file name is `[A-Za-z0-9][A-Za-z0-9._-]{0,127}`; any
 /// other is answered with `Escapes`.
 #[derive(Debug, Clone)]
 pub struct WorkerFiles {
     team: PathBuf,
     worker: Name,
+    /// A folder inside the worker's own.
+    inside: Option<String>,
 }
 
 impl WorkerFiles {
@@ -45,10 +47,37 @@ impl WorkerFiles {
         Self {
             team: team.to_path_buf(),
             worker: worker.clone(),
+            inside: None,
         }
     }
 
-    /// The worker's folder, which need not exist.
+    /// The plain files of the folder `folder` inside the worker's own, which need not exist.
+    ///
+    /// # Errors
+    /// `Escapes` for a name that no file of this kind can have, or inside such a folder.
+    pub fn within(&self, folder: &str) -> Result<Self, StoreFailure> {
+        self.check(folder)?;
+        if self.inside.is_some() {
+            return Err(StoreFailure::Escapes {
+                path: self.path(folder),
+            });
+        }
+        Ok(Self {
+            inside: Some(folder.to_owned()),
+            ..self.clone()
+        })
+    }
+
+    /// Makes the folder if need be, and answers where it is.
+    ///
+    /// # Errors
+    /// When it cannot be made; `Escapes` when a link or a file stands there.
+    pub fn make_folder(&self) -> Result<PathBuf, StoreFailure> {
+        self.make()?;
+        Ok(self.folder())
+    }
+
+    /// The folder, which need not exist.
     #[must_use]
     pub fn folder(&self) -> PathBuf {
         let mut path = self.team.clone();
@@ -57,7 +86,8 @@ impl WorkerFiles {
     }
 
     fn steps(&self) -> impl Iterator<Item = &str> {
-        Branch::Worker(self.worker.as_str()).steps()
+        let worker = Branch::Worker(self.worker.as_str());
+        worker.steps().chain(self.inside.as_deref())
     }
 
     /// Where `file` stands, for showing it and for telling an agent about it.
@@ -281,4 +311,48 @@ pub fn texts_in(folder: &Path, extension: &str) -> Result<Vec<FoundText>, StoreF
         path,
     };
     Ok(paths.into_iter().map(read).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pitcrew_core::refusal::NameKind;
+
+    fn files(team: &Path) -> WorkerFiles {
+        WorkerFiles::new(team, &Name::new(NameKind::Member, "w1").unwrap())
+    }
+
+    #[test]
+    fn a_folder_inside_a_worker_has_files_of_its_own() {
+        let team = tempfile::tempdir().unwrap();
+        let turn = files(team.path()).within("turn-1").unwrap();
+        assert_eq!(turn.tail("stdout", 9).unwrap(), None);
+        assert!(!team.path().join("workers").exists());
+        turn.write("prompt.md", b"do it").unwrap();
+        assert_eq!(turn.names().unwrap(), ["prompt.md"]);
+        assert_eq!(turn.path("x"), team.path().join("workers/w1/turn-1/x"));
+        let work = files(team.path()).within("work").unwrap();
+        assert_eq!(
+            work.make_folder().unwrap(),
+            team.path().join("workers/w1/work")
+        );
+    }
+
+    #[test]
+    fn a_folder_inside_a_worker_cannot_lead_anywhere() {
+        let (team, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let worker = files(team.path());
+        for bad in ["", "..", ".x", "a/b", "/tmp"] {
+            assert!(worker.within(bad).is_err(), "{bad:?}");
+        }
+        assert!(worker.within("a").unwrap().within("b").is_err());
+        worker.make_folder().unwrap();
+        std::os::unix::fs::symlink(elsewhere.path(), team.path().join("workers/w1/out")).unwrap();
+        let linked = worker.within("out").unwrap();
+        assert!(matches!(
+            linked.append("x"),
+            Err(StoreFailure::Escapes { .. })
+        ));
+        assert_eq!(std::fs::read_dir(elsewhere.path()).unwrap().count(), 0);
+    }
 }

@@ -8,6 +8,7 @@
 //! | `log` | an append-only log |
 //! | `checkup` | what is odd about the folders, and what the file system can |
 //! | `watch` | what changes, by events of the system and by looking again |
+//! | `programs` | the links that put this program on a member's `PATH` |
 //! | `folder`, `lock` | handles that follow no link; bounded waiting |
 //!
 //! A store holds a path and nothing open, so it may outlive its team and costs nothing to make. Reading creates
@@ -32,6 +33,7 @@ mod lock;
 mod log;
 mod mark;
 mod patch;
+mod programs;
 mod project;
 mod text;
 mod watch;

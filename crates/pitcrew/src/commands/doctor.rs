@@ -86,7 +86,7 @@ impl Run for Doctor {
         let project = context.project(None)?;
         project::look(context, &project, &mut findings);
         teams::look(&project, &mut findings);
-        programs::look(context, &mut findings);
+        programs::look(context, &project, &mut findings);
         let is_well = findings.0.iter().all(|finding| finding.state != State::Bad);
         if context.ui.json {
             let checks: Vec<Value> = findings.0.iter().map(value_of).collect();

@@ -6,6 +6,7 @@ mod add;
 mod claim;
 mod finish;
 mod list;
+mod show;
 
 /// The row of this group.
 pub(crate) const ENTRY: Entry = Entry::group(
@@ -13,6 +14,7 @@ pub(crate) const ENTRY: Entry = Entry::group(
     "List, add, claim and end tasks",
     &[
         list::ENTRY,
+        show::ENTRY,
         add::ENTRY,
         claim::ENTRY,
         finish::DONE,

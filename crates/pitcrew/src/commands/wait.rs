@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::attention::{Attention, Event, SWEEP};
 use crate::cli::{Entry, Run};
-use crate::context::{CLOCK, Context};
+use crate::context::{CLOCK, Context, OpenTeam};
 use crate::halt::{Exit, Halt};
 use crate::span;
 use crate::ui::Layout;
@@ -53,26 +53,15 @@ impl Run for Wait {
         let wanted = self.wanted()?;
         let team = context.open_team()?;
         let desk = team.desk();
-        let me = desk
-            .speaker(&desk.roster()?, &context.credentials(&team.name))?
-            .name;
-        if let Some(happened) = desk.look(&me, &wanted)?.happened {
-            return answer(context, &happened);
+        let who = context.credentials(&team.name);
+        let me = desk.speaker(&desk.roster()?, &who)?.name;
+        let end = wait(&team, &me, &wanted, self.timeout)?;
+        match (end.value(), context.ui.json) {
+            (None, _) => {}
+            (Some(answer), true) => context.ui.json(&answer, Layout::Pretty),
+            (Some(_), false) => context.ui.line(&end.words()),
         }
-        // What happened between that look and the watch shows in the next look.
-        let attention = Attention::to(&team.store)?;
-        let waiting = Waiting {
-            desk,
-            me,
-            wanted,
-            attention,
-            timeout: self.timeout,
-        };
-        match waiting.end()? {
-            End::Happened(happened) => answer(context, &happened),
-            End::ShutDown(at) => answer_shut_down(context, &at),
-            End::Interrupted => Ok(Exit::Interrupted),
-        }
+        Ok(end.exit())
     }
 }
 
@@ -91,26 +80,87 @@ impl Wait {
         if self.any_task {
             wanted.push(Wanted::AnyTask);
         }
-        if wanted.is_empty() {
-            wanted = vec![Wanted::Message, Wanted::AnyTask];
-        }
-        Ok(wanted)
+        Ok(or_anything(wanted))
     }
 }
 
+/// What is waited for when nothing is named: a message or a task.
+pub(super) fn or_anything(wanted: Vec<Wanted>) -> Vec<Wanted> {
+    if wanted.is_empty() {
+        return vec![Wanted::Message, Wanted::AnyTask];
+    }
+    wanted
+}
+
+/// Waits until something of `wanted` has happened for `me`, for `timeout` at the most.
+///
+/// # Errors
+/// `timed_out`, and as looking and watching say.
+pub(super) fn wait(
+    team: &OpenTeam,
+    me: &Name,
+    wanted: &[Wanted],
+    timeout: Option<Duration>,
+) -> Result<End, Halt> {
+    let desk = team.desk();
+    if let Some(happened) = desk.look(me, wanted)?.happened {
+        return Ok(End::Happened(happened));
+    }
+    // What happened between that look and the watch shows in the next look.
+    let attention = Attention::to(&team.store)?;
+    let waiting = Waiting {
+        desk,
+        me,
+        wanted,
+        attention,
+        timeout,
+    };
+    waiting.end()
+}
+
 /// How waiting ended.
-enum End {
+pub(super) enum End {
     Happened(Happened),
     /// The team was shut down, at this time.
     ShutDown(String),
     Interrupted,
 }
 
+impl End {
+    /// How a command ends that waited.
+    pub(super) fn exit(&self) -> Exit {
+        match self {
+            Self::Happened(_) => Exit::Done,
+            Self::ShutDown(_) => Exit::Refused,
+            Self::Interrupted => Exit::Interrupted,
+        }
+    }
+
+    /// The answer as JSON; none for who was interrupted.
+    pub(super) fn value(&self) -> Option<Value> {
+        match self {
+            Self::Happened(happened) => Some(value_of(happened)),
+            Self::ShutDown(at) => Some(json!({
+                "ok": false, "reason": "shut_down", "code": "shut_down", "happened": "shut_down", "shutdownAt": at,
+            })),
+            Self::Interrupted => None,
+        }
+    }
+
+    fn words(&self) -> String {
+        match self {
+            Self::Happened(happened) => words_of(happened),
+            Self::ShutDown(at) => format!("the team was shut down at {at}"),
+            Self::Interrupted => String::new(),
+        }
+    }
+}
+
 /// One wait.
 struct Waiting<'a> {
     desk: Desk<'a>,
-    me: Name,
-    wanted: Vec<Wanted>,
+    me: &'a Name,
+    wanted: &'a [Wanted],
     attention: Attention,
     timeout: Option<Duration>,
 }
@@ -119,7 +169,7 @@ impl Waiting<'_> {
     fn end(&self) -> Result<End, Halt> {
         let begun = CLOCK.monotonic();
         loop {
-            let look = self.desk.look(&self.me, &self.wanted)?;
+            let look = self.desk.look(self.me, self.wanted)?;
             if let Some(happened) = look.happened {
                 return Ok(End::Happened(happened));
             }
@@ -159,7 +209,7 @@ impl Waiting<'_> {
                     return Ok(false);
                 }
                 Event::Changed(change) => {
-                    let touched = |wanted: &Wanted| wanted.is_touched_by(&self.me, &change);
+                    let touched = |wanted: &Wanted| wanted.is_touched_by(self.me, &change);
                     if self.wanted.iter().any(touched)
                         || change == Change::Document(Place::Shutdown)
                     {
@@ -173,12 +223,8 @@ impl Waiting<'_> {
     }
 }
 
-fn answer(context: &mut Context<'_>, happened: &Happened) -> Result<Exit, Halt> {
-    if context.ui.json {
-        context.ui.json(&value_of(happened), Layout::Pretty);
-        return Ok(Exit::Done);
-    }
-    let line = match happened {
+fn words_of(happened: &Happened) -> String {
+    match happened {
         Happened::Mail { unread, oldest } => format!(
             "{unread} unread {}, the oldest from {}",
             if *unread == 1 { "message" } else { "messages" },
@@ -195,9 +241,7 @@ fn answer(context: &mut Context<'_>, happened: &Happened) -> Result<Exit, Halt> 
             task.status,
             first_line(task.result.as_deref().unwrap_or("no result"))
         ),
-    };
-    context.ui.line(&line);
-    Ok(Exit::Done)
+    }
 }
 
 fn first_line(text: &str) -> &str {
@@ -214,14 +258,4 @@ fn value_of(happened: &Happened) -> Value {
         Happened::Ready(task) => json!({ "ok": true, "happened": "task_ready", "task": task }),
         Happened::Ended(task) => json!({ "ok": true, "happened": "task_ended", "task": task }),
     }
-}
-
-fn answer_shut_down(context: &mut Context<'_>, at: &str) -> Result<Exit, Halt> {
-    if context.ui.json {
-        let answer = json!({ "ok": false, "happened": "shut_down", "shutdownAt": at });
-        context.ui.json(&answer, Layout::Pretty);
-    } else {
-        context.ui.line(&format!("the team was shut down at {at}"));
-    }
-    Ok(Exit::Refused)
 }

@@ -5,7 +5,7 @@ use pitcrew_core::task::{Status, Task};
 use serde_json::{Value, json};
 
 use crate::cli::{Entry, Run};
-use crate::context::Context;
+use crate::context::{Context, OpenTeam};
 use crate::halt::{Exit, Halt};
 use crate::ui::{HEADING, Layout};
 
@@ -22,43 +22,7 @@ pub(crate) struct Who {}
 impl Run for Who {
     fn run(self, context: &mut Context<'_>) -> Result<Exit, Halt> {
         let team = context.open_team()?;
-        let desk = team.desk();
-        let (roster, board) = (desk.roster()?, desk.tasks()?);
-        let (claims, now) = (desk.claims()?, desk.now());
-        let mut rows = Vec::new();
-        for name in roster.everybody() {
-            let unread = desk.count_unread(&name)?;
-            let member = roster.member(name.as_str());
-            let holds = |task: &&Task| {
-                task.status == Status::InProgress && task.owner.as_deref() == Some(name.as_str())
-            };
-            let tasks: Vec<&str> = board
-                .tasks
-                .iter()
-                .filter(holds)
-                .map(|task| task.id.as_str())
-                .collect();
-            let held: Vec<&Claim> = claims
-                .held(now)
-                .filter(|claim| claim.member == name)
-                .collect();
-            let seat = match member {
-                Some(member) => {
-                    serde_json::to_value(member.seat.unwrap_or_default()).unwrap_or_default()
-                }
-                None => Value::Null,
-            };
-            rows.push(json!({
-                "name": name.as_str(),
-                "seat": seat,
-                "role": member.map(|member| member.role.as_str()),
-                "profile": member.and_then(|member| member.profile.as_deref()),
-                "incarnation": member.map(|member| member.incarnation),
-                "tasks": tasks,
-                "unread": unread,
-                "claims": held,
-            }));
-        }
+        let rows = members(&team)?;
         if context.ui.json {
             context.ui.json(
                 &json!({ "ok": true, "team": team.name.as_str(), "members": rows }),
@@ -103,6 +67,38 @@ impl Run for Who {
         }
         Ok(Exit::Done)
     }
+}
+
+/// Everybody who has a mailbox in the team, as JSON: the members in the order of the roster, then the leader.
+pub(crate) fn members(team: &OpenTeam) -> Result<Vec<Value>, Halt> {
+    let desk = team.desk();
+    let (roster, board) = (desk.roster()?, desk.tasks()?);
+    let (claims, now) = (desk.claims()?, desk.now());
+    let mut rows = Vec::new();
+    for name in roster.everybody() {
+        let unread = desk.count_unread(&name)?;
+        let member = roster.member(name.as_str());
+        let holds = |task: &&Task| {
+            task.status == Status::InProgress && task.owner.as_deref() == Some(name.as_str())
+        };
+        let tasks = board.tasks.iter().filter(holds);
+        let tasks: Vec<&str> = tasks.map(|task| task.id.as_str()).collect();
+        let held: Vec<&Claim> = claims
+            .held(now)
+            .filter(|claim| claim.member == name)
+            .collect();
+        rows.push(json!({
+            "name": name.as_str(),
+            "seat": member.map(|member| member.seat.unwrap_or_default()),
+            "role": member.map(|member| member.role.as_str()),
+            "profile": member.and_then(|member| member.profile.as_deref()),
+            "incarnation": member.map(|member| member.incarnation),
+            "tasks": tasks,
+            "unread": unread,
+            "claims": held,
+        }));
+    }
+    Ok(rows)
 }
 
 /// One claim, as the answer in JSON has it, on one line.

@@ -93,6 +93,31 @@ impl Desk<'_> {
         Ok(board)
     }
 
+    /// Looks at one task again, on a board that was seen before: it may be new, changed, gone or unreadable.
+    ///
+    /// # Errors
+    /// When it cannot be looked at. That it cannot be read is part of the board.
+    pub fn look_again(&self, board: &mut TaskBoard, id: &TaskId) -> Result<(), NotDone> {
+        let is_other = |other: &str| other != id.as_str();
+        board.tasks.retain(|task| is_other(&task.id));
+        board.unreadable.retain(|task| is_other(&task.id));
+        let why = match self.store.view::<Task>(id) {
+            Ok(found) => {
+                board.tasks.extend(found);
+                board.tasks.sort_by(|a, b| collate::compare(&a.id, &b.id));
+                return Ok(());
+            }
+            Err(StoreFailure::CorruptDocument { why, .. }) => why,
+            Err(escapes @ StoreFailure::Escapes { .. }) => escapes.to_string(),
+            Err(failure) => return Err(failure.into()),
+        };
+        let id = id.to_string();
+        board.unreadable.push(UnreadableTask { id, why });
+        let by_id = |a: &UnreadableTask, b: &UnreadableTask| collate::compare(&a.id, &b.id);
+        board.unreadable.sort_by(by_id);
+        Ok(())
+    }
+
     /// As [`Desk::tasks`], and every task that can be read as it is written, in the same order.
     pub(super) fn board_as_written(&self) -> Result<(TaskBoard, Vec<Value>), NotDone> {
         let mut board = TaskBoard::default();

@@ -98,7 +98,7 @@ impl Desk<'_> {
         Ok(task)
     }
 
-    /// Gives the first task that a member may have to it, as [`TaskBoard::is_free_for`] says.
+    /// Gives the first task that a member may have to it, as [`TaskBoard::is_free_for`](super::TaskBoard::is_free_for) says.
     ///
     /// # Errors
     /// As [`Desk::claim`]. `None` when there is no such task now.

@@ -146,16 +146,7 @@ impl Launch {
 
     /// Starts the process; its three streams are pipes, its input is closed if there is none.
     pub(super) fn start(&self) -> Result<Box<dyn ChildWrapper>, SpawnError> {
-        if !self.folder.is_dir() {
-            return Err(SpawnError::FolderNotFound {
-                folder: self.folder.clone(),
-            });
-        }
-        // The child changes its folder before it looks at its program's path.
-        let folder = std::path::absolute(&self.folder).map_err(|source| SpawnError::Other {
-            path: self.folder.clone(),
-            source,
-        })?;
+        let folder = self.absolute_folder()?;
         let program = self.find_program(&folder)?;
         let input = match self.input {
             Input::Nothing => Stdio::null(),
@@ -182,6 +173,27 @@ impl Launch {
             Ok(child) => Ok(child.into_inner()),
             Err(error) => Err(self.explain(&program, error)),
         }
+    }
+
+    /// Where the program is that would be started, found the way it will be found then. Nothing is started.
+    ///
+    /// # Errors
+    /// As a start would be refused, as far as that can be seen from outside.
+    pub fn locate(&self) -> Result<PathBuf, SpawnError> {
+        self.find_program(&self.absolute_folder()?)
+    }
+
+    /// The child changes its folder before it looks at its program's path.
+    fn absolute_folder(&self) -> Result<PathBuf, SpawnError> {
+        if !self.folder.is_dir() {
+            return Err(SpawnError::FolderNotFound {
+                folder: self.folder.clone(),
+            });
+        }
+        std::path::absolute(&self.folder).map_err(|source| SpawnError::Other {
+            path: self.folder.clone(),
+            source,
+        })
     }
 
     fn find_program(&self, folder: &Path) -> Result<PathBuf, SpawnError> {

@@ -140,6 +140,13 @@ impl LocalStore {
             names.sort();
             for name in names {
                 let path = folder.child(&name);
+                if path
+                    .strip_prefix(self.folder())
+                    .is_ok_and(|below| below == Path::new("bin"))
+                {
+                    // The links that put the program on the members' PATH are ours.
+                    continue;
+                }
                 if look(&path, &mut found)? && depth + 1 < DEPTH {
                     folders.push((path.clone(), depth + 1));
                 }

@@ -1,7 +1,7 @@
 //! A document as a file: read, decide and replace under the lock of its folder.
 //!
 //! ```text
-//! lock the folder ─▶ read ─▶ rule ─▶ draft, sync ─▶ still as read? ─▶ rename ─▶ unlock ─▶ sync the folder
+//! lock the folder ─▶ read ─▶ rule ─▶ draft, sync ─▶ still as read? ─▶ rename ─▶ unlock ─▶ sync
 //!        ▲                    │                          │ no
 //!        │                    └─ refused, unchanged: end, nothing was written
 //!        └─ again, a little later if the reference claims this task just now ◀───┘
@@ -14,6 +14,7 @@
 //! The reference takes no such lock. Its half-written texts are read again for a moment, and its writes between our
 //! reading and our renaming are noticed, all but those in the last microseconds.
 
+use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
@@ -63,9 +64,30 @@ struct Decided {
 
 /// What came of one round of a transaction.
 enum Round {
-    Done,
-    /// Somebody else was faster. Everything starts again after a pause.
+    /// Over, as far as others see it; what is due makes it last.
+    Done(Due),
+    /// To be begun again after this span.
     Again(Duration),
+}
+
+/// What makes a change last, once the lock is released.
+enum Due {
+    /// Nothing: there was no change, or it need not last.
+    Nothing,
+    /// The folder is to be synced: the text was synced before it took its place.
+    Folder,
+    /// The file is to be synced, in its place already. Takes the renaming along.
+    File(File),
+}
+
+impl Due {
+    fn settle(self, folder: &Folder) -> Result<(), StoreFailure> {
+        match self {
+            Self::Nothing => Ok(()),
+            Self::Folder => folder.sync(),
+            Self::File(file) => folder.sync_file(&file),
+        }
+    }
 }
 
 impl<'a> DocumentFile<'a> {
@@ -101,7 +123,7 @@ impl<'a> DocumentFile<'a> {
         let mut waited = Duration::ZERO;
         for _ in 0..ROUNDS {
             match self.round(rule, patience, waited)? {
-                Round::Done => return Ok(()),
+                Round::Done(_) => return Ok(()),
                 Round::Again(span) => {
                     pause(span);
                     waited += span;
@@ -158,7 +180,7 @@ impl<'a> DocumentFile<'a> {
             None => (None, None),
         };
         let Some(decided) = self.decide(rule, state)? else {
-            return Ok(Round::Done);
+            return Ok(Round::Done(Due::Nothing));
         };
         let made;
         let folder = match (folder, self.spot.branch) {
@@ -171,10 +193,10 @@ impl<'a> DocumentFile<'a> {
         };
         let round = self.keep(folder, &decided, on_disk.as_ref(), waited)?;
         drop(held);
-        if matches!(round, Round::Done) && self.place.durability() == Durability::Synced {
-            folder.sync()?;
+        match round {
+            Round::Done(due) => due.settle(folder).map(|()| Round::Done(Due::Nothing)),
+            again @ Round::Again(_) => Ok(again),
         }
-        Ok(round)
     }
 
     /// The state that the rule gets. A text that cannot be read is none where it may be lost.
@@ -230,11 +252,13 @@ impl<'a> DocumentFile<'a> {
                 let text = self.text(on_disk, before, after);
                 text.and_then(|text| self.replace(folder, &text, on_disk))
             }
-            None => folder.remove(&self.spot.file).map(|_| Round::Done),
+            None => folder
+                .remove(&self.spot.file)
+                .map(|_| Round::Done(self.folder_is_due())),
         };
         if let Some(mark) = &mark {
             match kept {
-                Ok(Round::Done) => mark.settle(),
+                Ok(Round::Done(_)) => mark.settle(),
                 _ => mark.undo(),
             }
         }
@@ -275,7 +299,16 @@ impl<'a> DocumentFile<'a> {
     ) -> Result<Round, StoreFailure> {
         let file = &self.spot.file;
         let draft = layout::draft(file);
-        folder.write_draft(&draft, text, self.place.durability())?;
+        let durability = self.place.durability();
+        // Where replacing keeps the old text until the new one is written, one sync after it makes both last.
+        let at_once =
+            durability == Durability::Synced && on_disk.is_some() && folder.replaces_whole();
+        let first = if at_once {
+            Durability::Relaxed
+        } else {
+            durability
+        };
+        let written = folder.write_draft(&draft, text, first)?;
         match folder.stamp(file) {
             Ok(now) if now == on_disk.map(|on_disk| on_disk.stamp) => {}
             Ok(_) => {
@@ -287,7 +320,18 @@ impl<'a> DocumentFile<'a> {
                 return Err(refused);
             }
         }
-        folder.promote(&draft, file, self.place.durability())?;
-        Ok(Round::Done)
+        folder.promote(&draft, file, durability)?;
+        Ok(Round::Done(if at_once {
+            Due::File(written)
+        } else {
+            self.folder_is_due()
+        }))
+    }
+
+    fn folder_is_due(&self) -> Due {
+        match self.place.durability() {
+            Durability::Synced => Due::Folder,
+            Durability::Ordered | Durability::Relaxed => Due::Nothing,
+        }
     }
 }

@@ -12,6 +12,7 @@
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -264,7 +265,7 @@ impl Folder {
         draft: &str,
         text: &[u8],
         durability: Durability,
-    ) -> Result<(), StoreFailure> {
+    ) -> Result<File, StoreFailure> {
         let mut file = loop {
             match self.new_file(draft)? {
                 Some(file) => break file,
@@ -275,7 +276,10 @@ impl Folder {
             Durability::Synced => file.sync_data(),
             Durability::Ordered | Durability::Relaxed => Ok(()),
         });
-        written.map_err(|refused| self.without(draft, "write", refused))
+        match written {
+            Ok(()) => Ok(file),
+            Err(refused) => Err(self.without(draft, "write", refused)),
+        }
     }
 
     /// Puts a draft in the place of `name` in one step: a reader sees the old text or the new one.
@@ -328,6 +332,17 @@ impl Folder {
         StoreFailure::io(what, &self.child(draft), refused)
     }
 
+    /// Makes `name` a link to `target`, whatever file or link stood there. A reader sees the old one or the new one.
+    pub(crate) fn link(&self, target: &Path, name: &str, draft: &str) -> Result<(), StoreFailure> {
+        let there = rustix::fs::readlinkat(&self.handle, name, Vec::new());
+        if there.is_ok_and(|there| there.as_bytes() == target.as_os_str().as_bytes()) {
+            return Ok(());
+        }
+        self.remove(draft)?;
+        rustix::fs::symlinkat(target, &self.handle, draft).map_err(self.refuse("link", name))?;
+        self.promote(draft, name, Durability::Relaxed)
+    }
+
     /// Removes a file or a link; answers whether there was one.
     pub(crate) fn remove(&self, name: &str) -> Result<bool, StoreFailure> {
         let removed = rustix::fs::unlinkat(&self.handle, name, AtFlags::empty());
@@ -348,6 +363,26 @@ impl Folder {
             }
         }
         Ok(names)
+    }
+
+    /// Whether the file system under this folder keeps the old text of a replaced file until the new one is written,
+    /// and takes the renaming along when the new one is synced. ext4 does, as it is mounted unless somebody asks for
+    /// less; of others it is not assumed.
+    pub(crate) fn replaces_whole(&self) -> bool {
+        #[cfg(target_os = "linux")]
+        {
+            const EXT4: u64 = 0xEF53;
+            rustix::fs::fstatfs(&self.handle)
+                .is_ok_and(|system| u64::try_from(system.f_type) == Ok(EXT4))
+        }
+        #[cfg(not(target_os = "linux"))]
+        false
+    }
+
+    /// Makes a file of this folder last.
+    pub(crate) fn sync_file(&self, file: &File) -> Result<(), StoreFailure> {
+        file.sync_all()
+            .map_err(|refused| StoreFailure::io("sync", &self.path, refused))
     }
 
     /// Makes what was created, replaced or removed in this folder last.

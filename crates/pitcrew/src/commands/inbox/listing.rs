@@ -133,12 +133,12 @@ impl<'a> MessageStream<'a> {
         }
         let value = value_of(mail);
         match self.layout {
-            Layout::Compact => self.ui.raw(value.to_string().as_bytes()),
+            Layout::Compact => self.ui.json_piece(&value.to_string()),
             Layout::Pretty => {
                 let text = serde_json::to_string_pretty(&value).unwrap_or_default();
                 for line in text.lines() {
                     self.ui.raw(b"\n    ");
-                    self.ui.raw(line.as_bytes());
+                    self.ui.json_piece(line);
                 }
             }
         }

@@ -16,6 +16,7 @@ use crate::ui::{Layout, Ui};
 mod mail;
 mod plane;
 mod tasks;
+mod teams;
 
 /// The row of this command.
 pub(crate) const ENTRY: Entry = Entry::new::<Api>(
@@ -28,8 +29,11 @@ struct Request {
     name: &'static str,
     /// The key under which a request that was not done gives the reference's text.
     key: &'static str,
-    answer: fn(&mut Call<'_, '_>) -> Result<Answer, Halt>,
+    answer: Answering,
 }
+
+/// What a request does.
+type Answering = fn(&mut Call<'_, '_>) -> Result<Answer, Halt>;
 
 /// What a request answers.
 enum Answer {
@@ -39,122 +43,56 @@ enum Answer {
     Written(Exit),
 }
 
+/// A request about mail: the reference says in `error` why it was not done.
+const fn mail(name: &'static str, answer: Answering) -> Request {
+    Request {
+        name,
+        key: "error",
+        answer,
+    }
+}
+
+/// A request about tasks, members and teams: there it is `reason`.
+const fn work(name: &'static str, answer: Answering) -> Request {
+    Request {
+        name,
+        key: "reason",
+        answer,
+    }
+}
+
 const REQUESTS: &[Request] = &[
-    Request {
-        name: "claim-task",
-        key: "reason",
-        answer: tasks::claim,
-    },
-    Request {
-        name: "transition-task-status",
-        key: "reason",
-        answer: tasks::transition,
-    },
-    Request {
-        name: "send-message",
-        key: "error",
-        answer: mail::send,
-    },
-    Request {
-        name: "broadcast",
-        key: "error",
-        answer: mail::broadcast,
-    },
-    Request {
-        name: "mailbox-list",
-        key: "error",
-        answer: mail::list,
-    },
-    Request {
-        name: "mailbox-mark-delivered",
-        key: "error",
-        answer: mail::mark_delivered,
-    },
-    Request {
-        name: "mailbox-next",
-        key: "error",
-        answer: mail::next,
-    },
-    Request {
-        name: "mailbox-give-back",
-        key: "error",
-        answer: mail::give_back,
-    },
-    Request {
-        name: "mailbox-redeliver",
-        key: "error",
-        answer: mail::redeliver,
-    },
-    Request {
-        name: "add-task",
-        key: "reason",
-        answer: tasks::add,
-    },
-    Request {
-        name: "list-tasks",
-        key: "reason",
-        answer: tasks::list,
-    },
-    Request {
-        name: "claim-next-task",
-        key: "reason",
-        answer: tasks::claim_next,
-    },
-    Request {
-        name: "release-task",
-        key: "reason",
-        answer: tasks::release,
-    },
-    Request {
-        name: "retry-task",
-        key: "reason",
-        answer: tasks::retry,
-    },
-    Request {
-        name: "claim-region",
-        key: "error",
-        answer: plane::claim_region,
-    },
-    Request {
-        name: "release-region",
-        key: "error",
-        answer: plane::release_region,
-    },
-    Request {
-        name: "list-claims",
-        key: "error",
-        answer: plane::list_claims,
-    },
-    Request {
-        name: "share-discovery",
-        key: "error",
-        answer: plane::share_discovery,
-    },
-    Request {
-        name: "read-discoveries",
-        key: "error",
-        answer: plane::read_discoveries,
-    },
-    Request {
-        name: "limit-acquire",
-        key: "error",
-        answer: plane::limit_acquire,
-    },
-    Request {
-        name: "limit-record",
-        key: "error",
-        answer: plane::limit_record,
-    },
-    Request {
-        name: "limit-release",
-        key: "error",
-        answer: plane::limit_release,
-    },
-    Request {
-        name: "limit-status",
-        key: "error",
-        answer: plane::limit_status,
-    },
+    work("claim-task", tasks::claim),
+    work("transition-task-status", tasks::transition),
+    mail("send-message", mail::send),
+    mail("broadcast", mail::broadcast),
+    mail("mailbox-list", mail::list),
+    mail("mailbox-mark-delivered", mail::mark_delivered),
+    mail("mailbox-next", mail::next),
+    mail("mailbox-give-back", mail::give_back),
+    mail("mailbox-redeliver", mail::redeliver),
+    work("add-task", tasks::add),
+    work("list-tasks", tasks::list),
+    work("claim-next-task", tasks::claim_next),
+    work("release-task", tasks::release),
+    work("retry-task", tasks::retry),
+    work("create-team", teams::create),
+    work("list-teams", teams::list),
+    work("team-status", teams::status),
+    work("list-members", teams::members),
+    work("add-member", teams::add_member),
+    work("remove-member", teams::remove_member),
+    work("shutdown-team", teams::shutdown),
+    work("wait", teams::wait),
+    mail("claim-region", plane::claim_region),
+    mail("release-region", plane::release_region),
+    mail("list-claims", plane::list_claims),
+    mail("share-discovery", plane::share_discovery),
+    mail("read-discoveries", plane::read_discoveries),
+    mail("limit-acquire", plane::limit_acquire),
+    mail("limit-record", plane::limit_record),
+    mail("limit-release", plane::limit_release),
+    mail("limit-status", plane::limit_status),
 ];
 
 /// Send one request as JSON
@@ -175,6 +113,14 @@ const REQUESTS: &[Request] = &[
 ///   claim-next-task          team_name worker [lease_ms] [cwd]
 ///   release-task             team_name task_id claim_token [cwd]
 ///   retry-task               team_name task_id [claim_token] [cwd]
+///   create-team              team_name [members] [tasks] [goal] [role] [cwd]
+///   list-teams               [cwd]
+///   team-status              team_name [cwd]
+///   list-members             team_name [cwd]
+///   add-member               team_name name [role] [profile] [cwd]
+///   remove-member            team_name name [cwd]
+///   shutdown-team            team_name [cwd]
+///   wait                     team_name worker [message] [any_task] [task] [task_end] [timeout_ms] [cwd]
 ///   claim-region             team_name worker file start_line end_line [ttl_ms] [extend] [wait_ms] [cwd]
 ///   release-region           team_name worker file [start_line end_line] [cwd]
 ///   list-claims              team_name [file] [cwd]
@@ -184,8 +130,15 @@ const REQUESTS: &[Request] = &[
 ///   limit-record             team_name worker [reservation] tokens [cost] [task_id] [model] [cwd]
 ///   limit-release            team_name worker reservation [cwd]
 ///   limit-status             team_name [cwd]
+///
+/// `members` are objects with name, role and profile, or names; `tasks` are objects with the fields of add-task, or
+/// descriptions.
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
+#[allow(
+    rustdoc::broken_intra_doc_links,
+    reason = "the brackets of the help text mark what may be left out"
+)]
 pub(crate) struct Api {
     /// The request
     #[arg(value_name = "REQUEST")]
@@ -310,6 +263,7 @@ impl Call<'_, '_> {
                 Some("unknown_recipient".to_string())
             }
             "mailbox-mark-delivered" => Some("message_not_found".to_string()),
+            "team-status" | "shutdown-team" => Some(halt.to_string()),
             _ => None,
         }
     }
@@ -329,6 +283,24 @@ impl Call<'_, '_> {
             Some("") => Err(Refusal::input(field, "must not be empty")),
             Some(text) => Ok(text),
             None => Err(Refusal::input(field, "is missing")),
+        }
+    }
+
+    /// `true` or `false`; `false` when it is absent.
+    fn flag(&self, field: &str) -> Result<bool, Refusal> {
+        match self.fields.get(field) {
+            None | Some(Value::Null) => Ok(false),
+            Some(Value::Bool(flag)) => Ok(*flag),
+            Some(_) => Err(Refusal::input(field, "must be true or false")),
+        }
+    }
+
+    /// A list that may be absent.
+    fn list(&self, field: &str) -> Result<&[Value], Refusal> {
+        match self.fields.get(field) {
+            None | Some(Value::Null) => Ok(&[]),
+            Some(Value::Array(values)) => Ok(values),
+            Some(_) => Err(Refusal::input(field, "must be a list")),
         }
     }
 

@@ -23,7 +23,7 @@ pub(super) struct Collect {
     /// The team
     #[arg(value_name = "NAME", conflicts_with = "dir")]
     name: Option<String>,
-    /// A delivery folder: manifest.json and a <lane>.result.md for each lane
+    /// A delivery folder: manifest.json and a LANE.result.md for each lane
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 }

@@ -3,17 +3,19 @@
 use std::path::PathBuf;
 
 use pitcrew_core::refusal::NameKind;
-use pitcrew_core::{Name, Refusal};
+use pitcrew_core::roster::Team;
+use pitcrew_core::{Name, Refusal, TaskId};
 use pitcrew_runtime::desk::{Founding, Plan, TaskPlan};
+use pitcrew_store::Project;
 use pitcrew_store::local::Creation;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::recruit::MemberWords;
 use crate::cli::{Entry, Run};
 use crate::commands::body::read_file;
 use crate::context::{Context, OpenTeam};
 use crate::halt::{Exit, Halt};
-use crate::ui::Layout;
+use crate::ui::{Layout, Ui};
 
 mod task_file;
 
@@ -63,34 +65,62 @@ impl Run for Init {
         let name = Name::new(NameKind::Team, &self.name)?;
         let project = context.project(None)?;
         let plan = self.plan(context, &project.root().to_string_lossy())?;
-        let team = OpenTeam::of(&project, name);
-        let desk = team.desk();
-        let blueprint = desk.draw_up(&plan)?;
-        if let Creation::Taken(there) = project.create_team(&team.name, &blueprint.team)? {
-            return Err(Refusal::TeamExists { team: there }.into());
-        }
-        let tasks = desk.move_in(&blueprint)?;
-        let folder = team.store.folder().display().to_string();
+        let founded = found(&project, name, &plan)?;
         if context.ui.json {
-            let tasks: Vec<&str> = tasks.iter().map(pitcrew_core::TaskId::as_str).collect();
-            let answer = json!({
-                "ok": true, "config": blueprint.team, "tasks": tasks, "folder": folder,
-            });
-            context.ui.json(&answer, Layout::Pretty);
+            context.ui.json(&founded.value(), Layout::Pretty);
         } else {
-            let (members, count) = (blueprint.team.workers.len(), tasks.len());
-            let name = &team.name;
-            context.ui.line(&format!(
-                "founded team {name} members={members} tasks={count} in {folder}"
-            ));
-            if let Some(first) = blueprint.team.workers.first() {
-                context.ui.say(&format!(
-                    "next: pitcrew --team {name} --as {} task claim",
-                    first.name
-                ));
-            }
+            founded.write(context.ui);
         }
         Ok(Exit::Done)
+    }
+}
+
+/// A team that was founded.
+pub(super) struct Founded {
+    name: Name,
+    team: Team,
+    tasks: Vec<TaskId>,
+    folder: String,
+}
+
+/// Founds a team in `project`.
+pub(super) fn found(project: &Project, name: Name, plan: &Plan) -> Result<Founded, Halt> {
+    let team = OpenTeam::of(project, name);
+    let desk = team.desk();
+    let blueprint = desk.draw_up(plan)?;
+    if let Creation::Taken(there) = project.create_team(&team.name, &blueprint.team)? {
+        return Err(Refusal::TeamExists { team: there }.into());
+    }
+    let tasks = desk.move_in(&blueprint)?;
+    let folder = team.store.folder().display().to_string();
+    Ok(Founded {
+        name: team.name,
+        team: blueprint.team,
+        tasks,
+        folder,
+    })
+}
+
+impl Founded {
+    /// The answer as JSON.
+    pub(super) fn value(&self) -> Value {
+        json!({ "ok": true, "config": self.team, "tasks": self.tasks, "folder": self.folder })
+    }
+
+    fn write(&self, ui: &mut Ui) {
+        let (name, members) = (&self.name, &self.team.workers);
+        ui.line(&format!(
+            "founded team {name} members={} tasks={} in {}",
+            members.len(),
+            self.tasks.len(),
+            self.folder
+        ));
+        if let Some(first) = members.first() {
+            let first = &first.name;
+            ui.say(&format!(
+                "next: pitcrew --team {name} --as {first} task claim"
+            ));
+        }
     }
 }
 

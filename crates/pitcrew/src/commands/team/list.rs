@@ -2,6 +2,7 @@
 
 use pitcrew_core::Name;
 use pitcrew_core::task::Status;
+use pitcrew_store::Project;
 use serde_json::{Value, json};
 
 use crate::cli::{Entry, Run};
@@ -19,11 +20,7 @@ pub(super) struct List {}
 impl Run for List {
     fn run(self, context: &mut Context<'_>) -> Result<Exit, Halt> {
         let project = context.project(None)?;
-        let names = project.teams()?;
-        let rows: Vec<Value> = names
-            .into_iter()
-            .map(|name| row(&OpenTeam::of(&project, name)))
-            .collect();
+        let rows = teams(&project)?;
         if context.ui.json {
             let root = project.root().display().to_string();
             let answer = json!({ "ok": true, "root": root, "teams": rows });
@@ -48,6 +45,14 @@ impl Run for List {
         }
         Ok(Exit::Done)
     }
+}
+
+/// The teams of a project as JSON, by name.
+pub(super) fn teams(project: &Project) -> Result<Vec<Value>, Halt> {
+    let names = project.teams()?.into_iter();
+    Ok(names
+        .map(|name| row(&OpenTeam::of(project, name)))
+        .collect())
 }
 
 /// One team as JSON. A team that cannot be read is listed with the reason.

@@ -13,47 +13,11 @@ use pitcrew_core::refusal::NameKind;
 use pitcrew_core::task::{Status, Task};
 use pitcrew_core::{Name, Timestamp};
 use pitcrew_runtime::process::{Identity, Ladder, Mark, Presence, Reclaimed, reclaim};
-use pitcrew_store::{Document, Place, StoreExt};
-use serde::{Deserialize, Serialize};
+use pitcrew_runtime::run::record::{ProcessRecord, RunRecord};
+use pitcrew_store::StoreExt;
 
 use crate::context::OpenTeam;
 use crate::halt::Halt;
-
-/// What a run writes down of itself, as far as it matters here.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Run {
-    process: Identity,
-    #[serde(default)]
-    ended_at: Option<String>,
-}
-
-/// What a member's latest turn has written down, as far as it matters here.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Turn {
-    turn: String,
-    #[serde(default)]
-    process: Option<Identity>,
-    #[serde(default)]
-    ended_at: Option<String>,
-}
-
-impl Document for Run {
-    type Id = ();
-
-    fn place((): &()) -> Place {
-        Place::Run
-    }
-}
-
-impl Document for Turn {
-    type Id = Name;
-
-    fn place(member: &Name) -> Place {
-        Place::Process(member.clone())
-    }
-}
 
 /// A process that was started for a turn and may still run.
 struct Started {
@@ -84,7 +48,7 @@ pub(crate) fn at_work(team: &OpenTeam) -> Result<Vec<String>, Halt> {
 
 /// The process of the run that drives `team`, when it may still do so.
 pub(super) fn driver(team: &OpenTeam) -> Result<Option<Identity>, Halt> {
-    let run = team.store.view::<Run>(&())?;
+    let run = team.store.view::<RunRecord>(&())?;
     let open = run.filter(|run| run.ended_at.is_none());
     Ok(open
         .map(|run| run.process)
@@ -129,7 +93,7 @@ fn started(team: &OpenTeam) -> Result<Vec<Started>, Halt> {
         let Ok(member) = Name::new(NameKind::Member, &member.name) else {
             continue;
         };
-        let Some(turn) = team.store.view::<Turn>(&member)? else {
+        let Some(turn) = team.store.view::<ProcessRecord>(&member)? else {
             continue;
         };
         if let (Some(process), None) = (turn.process, turn.ended_at) {

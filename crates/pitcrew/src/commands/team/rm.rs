@@ -35,12 +35,16 @@ impl Run for Rm {
                 if context.ui.json {
                     context.ui.json(&removed, Layout::Pretty);
                 } else {
+                    let count = |key: &str| match &removed[key] {
+                        Value::Null => "unknown".to_string(),
+                        count => count.to_string(),
+                    };
                     context.ui.line(&format!(
                         "removed team {} members={} tasks={} unread={} from {}",
                         self.name,
-                        removed["members"],
-                        removed["tasks"],
-                        removed["unread"],
+                        count("members"),
+                        count("tasks"),
+                        count("unread"),
                         removed["folder"].as_str().unwrap_or_default()
                     ));
                 }

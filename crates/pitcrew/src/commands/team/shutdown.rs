@@ -1,10 +1,14 @@
 //! `team shutdown`: the end of a team's work. Its files stay readable.
 
-use serde_json::json;
+use std::time::Duration;
+
+use pitcrew_runtime::clock::Clock;
+use serde_json::{Value, json};
 
 use super::{name_of, presence};
 use crate::cli::{Entry, Run, failed_answer};
-use crate::context::Context;
+use crate::commands::attention::{Attention, Event};
+use crate::context::{CLOCK, Context, OpenTeam};
 use crate::halt::{Exit, Halt};
 use crate::hints;
 use crate::ui::Layout;
@@ -24,20 +28,26 @@ pub(super) struct Shutdown {
     name: Option<String>,
 }
 
+/// How long a run may take to end its members, which have a grace of their own.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How often the process of a run is looked at while nothing changes.
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
+
 /// What a shutdown did.
 #[derive(Debug, Default)]
-struct Ended {
+pub(super) struct Ended {
     cleared_locks: usize,
     /// Processes that were stopped, in words.
     stopped: Vec<String>,
-    /// The process of a run that drives the team and was told.
-    told: Option<u32>,
+    /// The process of a run that drove the team, and whether it has ended.
+    run: Option<(u32, bool)>,
 }
 
 impl Run for Shutdown {
     fn run(self, context: &mut Context<'_>) -> Result<Exit, Halt> {
         let name = name_of(context, self.name.as_deref(), "shutdown")?;
-        match shut_down(context, &name) {
+        match shut_down(context, &name, None) {
             Ok(ended) => {
                 answer(context, &name, &ended);
                 Ok(Exit::Done)
@@ -47,27 +57,38 @@ impl Run for Shutdown {
     }
 }
 
+impl Ended {
+    /// The answer in the reference's form, with what it does not have behind.
+    pub(super) fn value(&self) -> Value {
+        let mut answer = json!({
+            "ok": true, "killedPanes": 0, "killedSession": false, "clearedLocks": self.cleared_locks,
+        });
+        if !self.stopped.is_empty() {
+            answer["stopped"] = json!(self.stopped);
+        }
+        if let Some((pid, ended)) = self.run {
+            answer["run"] = json!({ "process": pid, "ended": ended });
+        }
+        answer
+    }
+}
+
 fn answer(context: &mut Context<'_>, name: &str, ended: &Ended) {
     if context.ui.json {
-        let mut answer = json!({
-            "ok": true, "killedPanes": 0, "killedSession": false, "clearedLocks": ended.cleared_locks,
-        });
-        if !ended.stopped.is_empty() {
-            answer["stopped"] = json!(ended.stopped);
-        }
-        if let Some(pid) = ended.told {
-            answer["toldRun"] = json!(pid);
-        }
-        return context.ui.json(&answer, Layout::Pretty);
+        return context.ui.json(&ended.value(), Layout::Pretty);
     }
     context.ui.line(&words(name));
     for process in &ended.stopped {
         context.ui.say(&format!("stopped {process}"));
     }
-    if let Some(pid) = ended.told {
-        context.ui.say(&format!(
-            "the run of process {pid} was told, and ends its members"
-        ));
+    match ended.run {
+        None => {}
+        Some((pid, true)) => context
+            .ui
+            .say(&format!("the run of process {pid} has ended")),
+        Some((pid, false)) => context.ui.say(&format!(
+            "the run of process {pid} was told and has not ended yet"
+        )),
     }
 }
 
@@ -76,20 +97,51 @@ fn words(name: &str) -> String {
 }
 
 /// Shuts the team down: written down first, so that whoever waits, and a run that drives it, are told.
-fn shut_down(context: &mut Context<'_>, name: &str) -> Result<Ended, Halt> {
-    let team = context.open_named(name, None)?;
+pub(super) fn shut_down(
+    context: &mut Context<'_>,
+    name: &str,
+    start: Option<&str>,
+) -> Result<Ended, Halt> {
+    let team = context.open_named(name, start)?;
     context.leader_only(&team, "shut the team down")?;
-    team.desk().mark_shut_down()?;
     let driver = presence::driver(&team)?;
-    let stopped = match &driver {
-        Some(_) => Vec::new(),
-        None => presence::stop(&team)?,
+    // Watched from before it is told, so that not even the quickest end is missed.
+    let attention = match driver {
+        Some(_) => Some(Attention::to(&team.store)?),
+        None => None,
+    };
+    team.desk().mark_shut_down()?;
+    let run = match (driver, attention) {
+        (Some(driver), Some(attention)) => Some((driver.pid, has_ended(&team, &attention)?)),
+        _ => None,
+    };
+    let stopped = match run {
+        Some((_, false)) => Vec::new(),
+        _ => presence::stop(&team)?,
     };
     Ok(Ended {
         cleared_locks: team.store.clear_claim_marks()?,
         stopped,
-        told: driver.map(|process| process.pid),
+        run,
     })
+}
+
+/// Waits for the run that drives the team to end its members and itself; answers whether it did so in time.
+fn has_ended(team: &OpenTeam, attention: &Attention) -> Result<bool, Halt> {
+    let begun = CLOCK.monotonic();
+    let patience = i64::try_from(PATIENCE.as_millis()).unwrap_or(i64::MAX);
+    loop {
+        if presence::driver(team)?.is_none() {
+            return Ok(true);
+        }
+        if CLOCK.monotonic() - begun >= patience {
+            return Ok(false);
+        }
+        // A driver that was killed writes nothing, so its process is looked at again every now and then.
+        if matches!(attention.next(LOOK_AGAIN)?, Event::Interrupted) {
+            return Ok(false);
+        }
+    }
 }
 
 /// The reference answers with zeros, so they stand here too.
@@ -107,7 +159,10 @@ fn not_done(context: &mut Context<'_>, name: &str, halt: Halt) -> Result<Exit, H
         context.ui.json(&answer, Layout::Pretty);
         return Ok(hints::row(&halt).exit);
     }
-    context.ui.line(&words(name));
+    if halt.code() == "team_not_found" {
+        // What the reference says of a team that is not there.
+        context.ui.line(&words(name));
+    }
     let row = hints::row(&halt);
     context.ui.complain(&halt.message(), Some(&row.hint));
     Ok(row.exit)

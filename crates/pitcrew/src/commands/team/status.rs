@@ -137,7 +137,13 @@ fn now() -> Timestamp {
 fn task_row(task: &Task) -> String {
     let owner = task.owner.as_deref().unwrap_or("-");
     let result = task.result.as_deref().unwrap_or_default();
-    format!("  {}  {}  {owner}  {result}", task.id, task.status)
+    // A row is a line: of a longer result the first one, and that there is more.
+    let (first, more) = match result.split_once('\n') {
+        Some((first, rest)) if !rest.trim().is_empty() => (first, " …"),
+        Some((first, _)) => (first, ""),
+        None => (result, ""),
+    };
+    format!("  {}  {}  {owner}  {first}{more}", task.id, task.status)
 }
 
 fn write_more(ui: &mut Ui, status: &TeamStatus) {

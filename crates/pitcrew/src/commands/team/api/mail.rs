@@ -96,10 +96,10 @@ pub(super) fn broadcast(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
 /// `mailbox-list`
 pub(super) fn list(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
     let owner = call.owner()?;
-    let which = match call.fields.get("undelivered_only") {
-        None | Some(Value::Null | Value::Bool(false)) => Which::All,
-        Some(Value::Bool(true)) => Which::Unread,
-        Some(_) => return Err(Refusal::input("undelivered_only", "must be true or false").into()),
+    let which = if call.flag("undelivered_only")? {
+        Which::Unread
+    } else {
+        Which::All
     };
     // A mailbox or a team that does not exist is an empty list, as the reference has it.
     let team = call.open()?;

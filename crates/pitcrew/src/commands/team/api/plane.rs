@@ -61,14 +61,6 @@ impl Call<'_, '_> {
         Lines::from_json(self.given("start_line"), self.given("end_line"))
     }
 
-    fn flag(&self, field: &str) -> Result<bool, Refusal> {
-        match self.given(field) {
-            None | Some(Value::Null | Value::Bool(false)) => Ok(false),
-            Some(Value::Bool(true)) => Ok(true),
-            Some(_) => Err(Refusal::input(field, "must be true or false")),
-        }
-    }
-
     fn reservation(&self) -> Result<Option<ReservationId>, Refusal> {
         match self.given("reservation") {
             None | Some(Value::Null) => Ok(None),

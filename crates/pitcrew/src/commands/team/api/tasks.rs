@@ -4,7 +4,7 @@ use pitcrew_core::refusal::NameKind;
 use pitcrew_core::task::Task;
 use pitcrew_core::{Name, Refusal, TaskId};
 use pitcrew_runtime::desk::{Change, Credentials, TaskPlan};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{Answer, Call};
 use crate::context::OpenTeam;
@@ -14,22 +14,23 @@ fn done(value: Value) -> Result<Answer, Halt> {
     Ok(Answer::Object(value, Exit::Done))
 }
 
+/// A task id; a whole number will do, as it does for the reference.
+pub(super) fn task_id(value: &Value) -> Result<TaskId, Refusal> {
+    match value {
+        Value::String(id) => TaskId::new(id),
+        Value::Number(id) => TaskId::new(&id.to_string()),
+        Value::Null => TaskId::new(""),
+        other => TaskId::new(&other.to_string()),
+    }
+}
+
 impl Call<'_, '_> {
-    /// The task that is meant; a whole number will do, as it does for the reference.
+    /// The task that is meant.
     pub(super) fn task_id(&self) -> Result<TaskId, Refusal> {
-        match self.fields.get("task_id") {
-            Some(Value::String(id)) => TaskId::new(id),
-            Some(Value::Number(id)) => TaskId::new(&id.to_string()),
-            Some(other) if !other.is_null() => Err(Refusal::InvalidTaskId {
-                given: other.to_string(),
-            }),
-            _ => Err(Refusal::InvalidTaskId {
-                given: String::new(),
-            }),
-        }
+        task_id(self.fields.get("task_id").unwrap_or(&Value::Null))
     }
 
-    fn worker(&self, team: &OpenTeam) -> Result<Credentials, Refusal> {
+    pub(super) fn worker(&self, team: &OpenTeam) -> Result<Credentials, Refusal> {
         let worker = self.required("worker")?;
         Name::new(NameKind::Member, worker)?;
         Ok(Credentials {
@@ -130,31 +131,43 @@ pub(super) fn retry(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
     changed(&team, &task)
 }
 
-/// `add-task`
-pub(super) fn add(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
-    let id = if call.fields.get("task_id").is_none_or(Value::is_null) {
-        None
-    } else {
-        Some(call.task_id()?)
+/// What is wrong with a list of task ids.
+const IDS: &str = "must be a list of task ids";
+
+/// A task to be, from the fields of a request or of an element of `tasks`.
+pub(super) fn plan(fields: &Map<String, Value>) -> Result<TaskPlan, Refusal> {
+    let text = |field: &str| match fields.get(field) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.as_str())),
+        Some(_) => Err(Refusal::input(field, "must be a string")),
     };
-    let blocked_by = match call.fields.get("blocked_by") {
+    let id = match fields.get("task_id") {
+        None | Some(Value::Null) => None,
+        Some(id) => Some(task_id(id)?),
+    };
+    let blocked_by = match fields.get("blocked_by") {
         None | Some(Value::Null) => Vec::new(),
         Some(Value::Array(ids)) => ids
             .iter()
-            .map(|id| {
-                id.as_str()
-                    .ok_or(Refusal::input("blocked_by", "must be a list of task ids"))
-            })
+            .map(|id| id.as_str().ok_or(Refusal::input("blocked_by", IDS)))
             .map(|id| id.and_then(TaskId::new))
             .collect::<Result<_, _>>()?,
-        Some(_) => return Err(Refusal::input("blocked_by", "must be a list of task ids").into()),
+        Some(_) => return Err(Refusal::input("blocked_by", IDS)),
     };
-    let plan = TaskPlan {
+    let description = text("description")?.filter(|text| !text.is_empty());
+    Ok(TaskPlan {
         id,
-        description: call.required("description")?.to_string(),
-        assignee: call.optional("assignee")?.map(str::to_string),
+        description: description
+            .ok_or(Refusal::input("description", "must not be empty"))?
+            .to_string(),
+        assignee: text("assignee")?.map(str::to_string),
         blocked_by,
-    };
+    })
+}
+
+/// `add-task`
+pub(super) fn add(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
+    let plan = plan(&call.fields)?;
     let team = call.open()?;
     let desk = team.desk();
     let ids = desk.add_tasks(&[plan])?;

@@ -1,0 +1,218 @@
+//! Facts, spans and instants of a run in words.
+
+use pitcrew_core::task::Status;
+use pitcrew_core::{Name, Timestamp};
+use pitcrew_runtime::run::event::{EndReason, Fact, Founded, TurnOutcome, WaitReason};
+use pitcrew_runtime::run::scheduler::StopReason;
+
+/// A fact as one line. `None` for what shows in another fact anyway. `zone` is seconds ahead of UTC.
+pub(super) fn of(fact: &Fact, zone: i32) -> Option<String> {
+    Some(match fact {
+        Fact::RunStarted { .. } => started(fact)?,
+        Fact::Noted { note } => note.clone(),
+        Fact::Reclaimed {
+            member,
+            ended,
+            tasks,
+        } => {
+            let tasks = match tasks.as_slice() {
+                [] => String::new(),
+                tasks => format!("; {} taken back", list("task", tasks)),
+            };
+            format!(
+                "{member}: cleared away what an earlier run left, {}{tasks}",
+                count(*ended as usize, "process", "processes")
+            )
+        }
+        Fact::PutBack { task, why } => format!("task {task} is put back: {why}"),
+        Fact::TurnStarted {
+            member, task, mail, ..
+        } => match (task, mail) {
+            (Some(task), 0) => format!("{member}: begins {task}"),
+            (Some(task), mail) => format!("{member}: begins {task}, with {}", messages(*mail)),
+            (None, mail) => format!("{member}: reads {}", messages(*mail)),
+        },
+        Fact::TurnEnded { .. } => ended(fact)?,
+        Fact::TaskSettled { .. } => settled(fact)?,
+        Fact::MemberWaits {
+            member,
+            reason,
+            until,
+        } => format!("{member}: {} {}", wait_words(*reason), clock(*until, zone)),
+        Fact::MemberStopped { member, reason } => format!("{member}: {}", stop_words(*reason)),
+        Fact::MailArrived { .. } => return None,
+        Fact::Ending { why, running } => ending(*why, running),
+    })
+}
+
+fn started(fact: &Fact) -> Option<String> {
+    let Fact::RunStarted {
+        team,
+        founding,
+        members,
+        open,
+        tasks,
+        ..
+    } = fact
+    else {
+        return None;
+    };
+    let verb = match founding {
+        Founded::Anew => "founded",
+        Founded::Before => "gone on with",
+    };
+    let done = match tasks - open {
+        0 => String::new(),
+        done => format!(", {done} of them completed already"),
+    };
+    Some(format!(
+        "team {team} is {verb}: {}, {}{done}",
+        count(members.len(), "member", "members"),
+        count(*tasks, "task", "tasks"),
+    ))
+}
+
+fn ended(fact: &Fact) -> Option<String> {
+    let Fact::TurnEnded {
+        member,
+        task,
+        outcome,
+        why,
+        elapsed_ms,
+        ..
+    } = fact
+    else {
+        return None;
+    };
+    let why = why
+        .as_deref()
+        .map_or_else(String::new, |why| format!(": {why}"));
+    match (outcome, task) {
+        // What became of its task says more.
+        (TurnOutcome::Succeeded, Some(_)) => None,
+        (TurnOutcome::Succeeded, None) => Some(format!("{member}: has read its mail")),
+        (outcome, _) => Some(format!(
+            "{member}: {} after {}{why}",
+            outcome.word(),
+            span(*elapsed_ms)
+        )),
+    }
+}
+
+fn settled(fact: &Fact) -> Option<String> {
+    let Fact::TaskSettled {
+        task,
+        member,
+        status,
+        result,
+    } = fact
+    else {
+        return None;
+    };
+    match status {
+        Status::Completed => {
+            let result = result
+                .as_deref()
+                .map_or_else(String::new, |result| format!(": {result}"));
+            Some(format!("{member}: completed {task}{result}"))
+        }
+        Status::Failed => Some(format!("task {task} failed")),
+        Status::Pending => Some(format!("task {task} is pending again")),
+        Status::InProgress => None,
+    }
+}
+
+fn ending(why: EndReason, running: &[Name]) -> String {
+    let names: Vec<&str> = running.iter().map(Name::as_str).collect();
+    let names = names.join(", ");
+    let asked = match running {
+        [] => "nobody is in a turn".to_string(),
+        _ => format!("asking {names} to end"),
+    };
+    match why {
+        EndReason::Interrupted if running.is_empty() => format!("interrupted: {asked}"),
+        EndReason::Interrupted => format!("interrupted: {asked}; once more kills"),
+        EndReason::InterruptedTwice => format!("interrupted again: killing {names}"),
+        EndReason::TimeLimit => format!("the run's time is up: {asked}"),
+        EndReason::FirstFailure => format!("a task failed: {asked}"),
+        EndReason::Broke => format!("the team's files fail: {asked}"),
+    }
+}
+
+fn wait_words(reason: WaitReason) -> &'static str {
+    match reason {
+        WaitReason::Limit => "its provider takes no more, waits until",
+        WaitReason::Restart => "is started again at",
+        WaitReason::Retry => "tries again at",
+    }
+}
+
+/// Why a member takes no more turns.
+pub(super) fn stop_words(reason: StopReason) -> String {
+    match reason {
+        StopReason::GaveUp { restarts } => {
+            format!(
+                "given up after {}",
+                count(restarts as usize, "restart", "restarts")
+            )
+        }
+        StopReason::TurnsUsedUp { turns } => {
+            format!("has taken its {}", count(turns as usize, "turn", "turns"))
+        }
+        StopReason::OnlyTalk { turns } => format!(
+            "only talked for {}; mail of other members wakes it no more",
+            count(turns as usize, "turn", "turns")
+        ),
+    }
+}
+
+fn list(word: &str, ids: &[String]) -> String {
+    let plural = if ids.len() == 1 { "" } else { "s" };
+    format!("{word}{plural} {}", ids.join(", "))
+}
+
+fn messages(number: usize) -> String {
+    count(number, "message", "messages")
+}
+
+/// A number with its word.
+pub(super) fn count(number: usize, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
+}
+
+/// A span as people read it: `0.4s`, `12s`, `3m05s`, `1h02m`.
+pub(super) fn span(ms: i64) -> String {
+    let ms = ms.max(0);
+    let seconds = ms / 1_000;
+    match seconds {
+        0..10 => format!("{seconds}.{}s", ms % 1_000 / 100),
+        10..60 => format!("{seconds}s"),
+        60..3_600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
+        _ => format!("{}h{:02}m", seconds / 3_600, seconds / 60 % 60),
+    }
+}
+
+/// The time of day of an instant, in a zone so many seconds ahead of UTC.
+pub(super) fn clock(at: Timestamp, zone: i32) -> String {
+    let seconds = at.as_millis().div_euclid(1_000) + i64::from(zone);
+    let day = seconds.rem_euclid(86_400);
+    format!("{:02}:{:02}:{:02}", day / 3_600, day / 60 % 60, day % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_are_short_and_instants_are_of_the_day() {
+        let spans: Vec<String> = [0, 430, 9_999, 10_000, 65_000, 3_725_000]
+            .into_iter()
+            .map(span)
+            .collect();
+        assert_eq!(spans, ["0.0s", "0.4s", "9.9s", "10s", "1m05s", "1h02m"]);
+        let at = Timestamp::from_millis(1_796_055_748_904);
+        assert_eq!(clock(at, 0), "16:22:28");
+        assert_eq!(clock(at, 8 * 3_600), "00:22:28");
+        assert_eq!(clock(at, -3_600), "15:22:28");
+    }
+}

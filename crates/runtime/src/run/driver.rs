@@ -1,0 +1,389 @@
+//! The loop of a run: carries out what the scheduler orders, and hands in what happened.
+//!
+//! One thing at a time is taken in: an interrupt, the end of a turn, a change of the team's files, or the passing of
+//! time. Everything that follows from it is carried out before the next.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use pitcrew_core::restart::Policy;
+use pitcrew_core::task::Status;
+use pitcrew_core::{Name, Timestamp};
+use pitcrew_store::{Change, StoreFailure};
+use tokio::sync::mpsc;
+
+use super::ending::Totals;
+use super::event::{EndReason, Fact, Report, Unfinished, WaitReason};
+use super::founding::Ground;
+use super::outfit::Gear;
+use super::scheduler::{
+    Ending, Event, Finish, Moment, Order, RunPlan, Scheduler, SeatNo, SeatPlan, SeatState,
+    SeatView, TaskTerms,
+};
+use super::{RunError, Scene, Setup, Tools, Watcher};
+use crate::clock::{Clock, Watch};
+use crate::desk::{Desk, NotDone};
+use crate::process::{Control, Ended, Interrupts};
+use crate::teamfile::ProfileKind;
+
+mod looking;
+mod outcome;
+mod turns;
+
+/// The longest that the loop sleeps, so that a machine that slept is noticed.
+const LONGEST_SLEEP: Duration = Duration::from_secs(20);
+
+/// How many changes wait for the loop. The store's own queue is bounded too and reports lag.
+const CHANGES: usize = 64;
+
+/// A run in progress.
+pub(super) struct Driver<'a> {
+    setup: Setup<'a>,
+    tools: Tools,
+    ground: Ground,
+    gears: Vec<Gear>,
+    watcher: &'a mut dyn Watcher,
+    scheduler: Scheduler,
+    began_ms: i64,
+    clocks: Watch,
+    ends: (mpsc::Sender<TurnEnd>, mpsc::Receiver<TurnEnd>),
+    leader_unread: u64,
+    unread: Vec<u64>,
+    usage: Totals,
+    waits: BTreeMap<SeatNo, i64>,
+    unfinished: Vec<Unfinished>,
+    ending: Option<EndReason>,
+    broken: Option<NotDone>,
+}
+
+/// The end of a member's process.
+struct TurnEnd {
+    seat: SeatNo,
+    turn: u32,
+    ended: Ended,
+}
+
+/// What the loop waits for.
+enum Wake {
+    Interrupted,
+    Ended(TurnEnd),
+    Changed(Result<Change, StoreFailure>),
+    Time,
+}
+
+impl<'a> Driver<'a> {
+    pub(super) fn new(
+        setup: Setup<'a>,
+        tools: Tools,
+        ground: Ground,
+        mut gears: Vec<Gear>,
+        watcher: &'a mut dyn Watcher,
+    ) -> Result<Self, RunError> {
+        for gear in &mut gears {
+            gear.number = latest_turn(gear)?;
+        }
+        let plan = plan(&setup, &gears);
+        let clocks = Watch::start(&*tools.clock);
+        let began_ms = tools.clock.elapsed_since_boot();
+        let now = Moment {
+            ms: began_ms,
+            wall: Timestamp::from_millis(tools.clock.now()),
+        };
+        let unread = vec![0; gears.len()];
+        Ok(Self {
+            scheduler: Scheduler::new(plan, now),
+            setup,
+            tools,
+            ground,
+            gears,
+            watcher,
+            began_ms,
+            clocks,
+            ends: mpsc::channel(CHANGES),
+            leader_unread: 0,
+            unread,
+            usage: Totals::new(),
+            waits: BTreeMap::new(),
+            unfinished: Vec::new(),
+            ending: None,
+            broken: None,
+        })
+    }
+
+    /// Runs to the end.
+    ///
+    /// # Errors
+    /// When the team's files fail.
+    pub(super) async fn drive(mut self) -> Result<Report, RunError> {
+        let cannot = |what| {
+            move |refused: std::io::Error| RunError::System {
+                what,
+                why: refused.to_string(),
+            }
+        };
+        let mut interrupts = Interrupts::listen().map_err(cannot("listen to signals"))?;
+        let mut changes =
+            looking::listen(&self.ground.store)?.map_err(cannot("start the watching thread"))?;
+        self.begin()?;
+        loop {
+            if let Some(finish) = self.carry_out() {
+                return self.finish(&finish);
+            }
+            self.show();
+            let sleep = self.sleep();
+            let wake = tokio::select! {
+                biased;
+                _ = interrupts.next() => Wake::Interrupted,
+                Some(end) = self.ends.1.recv() => Wake::Ended(end),
+                Some(change) = changes.recv() => Wake::Changed(change),
+                () = tokio::time::sleep(sleep) => Wake::Time,
+            };
+            self.notice_sleep();
+            match wake {
+                Wake::Interrupted => self.interrupted(),
+                Wake::Ended(end) => self.ended(end),
+                Wake::Changed(first) => {
+                    let more = std::iter::from_fn(|| changes.try_recv().ok());
+                    let all: Result<Vec<Change>, StoreFailure> =
+                        std::iter::once(first).chain(more).collect();
+                    self.changed(all);
+                }
+                Wake::Time => {}
+            }
+        }
+    }
+
+    fn now(&self) -> Moment {
+        Moment {
+            ms: self.tools.clock.elapsed_since_boot(),
+            wall: Timestamp::from_millis(self.tools.clock.now()),
+        }
+    }
+
+    fn desk(&self) -> Desk<'_> {
+        let tools = &self.tools;
+        Desk::new(
+            &self.setup.file.name,
+            &self.ground.store,
+            &*tools.clock,
+            &tools.entropy,
+        )
+    }
+
+    fn tell(&mut self, fact: &Fact) {
+        self.tools.tell(&mut *self.watcher, fact);
+    }
+
+    fn handle(&mut self, event: Event) {
+        let now = self.now();
+        self.scheduler.handle(event, now);
+    }
+
+    /// Something of the team's files failed: the run ends in good order, as far as that goes.
+    fn broke(&mut self, failed: NotDone) {
+        if self.broken.is_none() {
+            self.broken = Some(failed);
+            self.handle(Event::Broke);
+        }
+    }
+
+    fn attempt<T>(&mut self, result: Result<T, NotDone>) -> Option<T> {
+        match result {
+            Ok(value) => Some(value),
+            Err(failed) => {
+                self.broke(failed);
+                None
+            }
+        }
+    }
+
+    fn begin(&mut self) -> Result<(), RunError> {
+        let board = self.desk().tasks()?;
+        let open = board
+            .tasks
+            .iter()
+            .filter(|task| task.status != Status::Completed)
+            .count();
+        let fact = Fact::RunStarted {
+            run: self.ground.run.clone(),
+            team: self.setup.file.name.to_string(),
+            founding: self.ground.founded,
+            members: self
+                .gears
+                .iter()
+                .map(|gear| gear.name().to_string())
+                .collect(),
+            open,
+            tasks: board.tasks.len(),
+            folder: self.ground.store.folder().to_path_buf(),
+        };
+        self.tell(&fact);
+        self.handle(Event::Board(board));
+        for seat in 0..self.gears.len() {
+            self.look_at_mail(seat);
+        }
+        self.leader_unread = self.desk().count_unread(&Name::leader())?;
+        Ok(())
+    }
+
+    /// Carries out every order there is, and answers the last one of the run.
+    fn carry_out(&mut self) -> Option<Finish> {
+        loop {
+            let now = self.now();
+            match self.scheduler.poll(now)? {
+                Order::Start { seat, turn, work } => self.start(seat, turn, &work),
+                Order::Stop(seat) => {
+                    self.announce_ending();
+                    self.with_group(seat, Control::stop);
+                }
+                Order::Kill(seat) => {
+                    self.announce_ending();
+                    self.with_group(seat, Control::kill);
+                }
+                Order::Settle {
+                    seat,
+                    turn,
+                    task,
+                    mail,
+                } => self.settle(seat, turn, task, mail),
+                Order::Look => self.look_at_everything(),
+                Order::PutBack { seat, task } => self.put_back(seat, &task),
+                Order::Retry(task) => self.retry(task),
+                Order::Tell(seat, reason) => self.stopped(seat, reason),
+                Order::Finish(finish) => return Some(finish),
+            }
+        }
+    }
+
+    fn interrupted(&mut self) {
+        self.ending = Some(match self.ending {
+            None => EndReason::Interrupted,
+            Some(_) => EndReason::InterruptedTwice,
+        });
+        self.announce();
+        self.handle(Event::Interrupted);
+    }
+
+    /// Says once why the run comes to its end by itself.
+    fn announce_ending(&mut self) {
+        let reason = match self.scheduler.ending() {
+            Some(Ending::TimeLimit) => EndReason::TimeLimit,
+            Some(Ending::FirstFailure) => EndReason::FirstFailure,
+            Some(Ending::Broke) => EndReason::Broke,
+            Some(Ending::Interrupted) | None => return,
+        };
+        if self.ending.is_none() {
+            self.ending = Some(reason);
+            self.announce();
+        }
+    }
+
+    fn announce(&mut self) {
+        let Some(why) = self.ending else { return };
+        let running = self
+            .gears
+            .iter()
+            .filter(|gear| gear.turn.is_some())
+            .map(|gear| gear.name().clone())
+            .collect();
+        self.tell(&Fact::Ending { why, running });
+    }
+
+    fn sleep(&self) -> Duration {
+        let now = self.now();
+        let until = self.scheduler.deadline(now).map(|at| {
+            let left = at.saturating_sub(now.ms).max(0);
+            Duration::from_millis(u64::try_from(left).unwrap_or(0))
+        });
+        let pace = self.watcher.pace();
+        [until, pace]
+            .into_iter()
+            .flatten()
+            .fold(LONGEST_SLEEP, Duration::min)
+    }
+
+    /// Shows how things stand, and says once for whom a wait began.
+    fn show(&mut self) {
+        let now = self.now();
+        let mut waits = BTreeMap::new();
+        let mut news = Vec::new();
+        for (seat, view) in self.scheduler.view(now).enumerate() {
+            let (reason, at) = match view.state {
+                SeatState::Limited(at) => (WaitReason::Limit, at),
+                SeatState::Restarting(at) => (WaitReason::Restart, at),
+                SeatState::Retrying(at) => (WaitReason::Retry, at),
+                SeatState::Running(_) | SeatState::Idle | SeatState::Stopped(_) => continue,
+            };
+            waits.insert(seat, at);
+            if self.waits.get(&seat) != Some(&at) {
+                news.push(Fact::MemberWaits {
+                    member: view.name.clone(),
+                    reason,
+                    until: now.wall.plus_millis(at.saturating_sub(now.ms)),
+                });
+            }
+        }
+        self.waits = waits;
+        for fact in news {
+            self.tell(&fact);
+        }
+        let seats: Vec<SeatView<'_>> = self.scheduler.view(now).collect();
+        let scene = Scene {
+            now: now.wall,
+            now_ms: now.ms,
+            elapsed_ms: now.ms.saturating_sub(self.began_ms),
+            seats,
+            board: self.scheduler.board(),
+            leader_unread: self.leader_unread,
+            ending: self.ending,
+        };
+        self.watcher.look(&scene);
+    }
+}
+
+/// The number of a member's latest turn, by the folders that its turns left.
+fn latest_turn(gear: &Gear) -> Result<u32, StoreFailure> {
+    let names = gear.files.names()?;
+    let numbers = names
+        .iter()
+        .filter_map(|name| name.strip_prefix("turn-")?.parse().ok());
+    Ok(numbers.max().unwrap_or(0))
+}
+
+fn plan(setup: &Setup<'_>, gears: &[Gear]) -> RunPlan {
+    let kind = |is_script: bool| match is_script {
+        true => ProfileKind::Script,
+        false => ProfileKind::Agent,
+    };
+    let seats = gears
+        .iter()
+        .map(|gear| SeatPlan {
+            name: gear.name().clone(),
+            kind: kind(gear.is_script()),
+            profile: gear.entry.profile.clone(),
+            answers_mail: gear.answers_mail(),
+            restarts: Policy {
+                most: gear.entry.restarts,
+                ..Policy::default()
+            },
+            max_turns: gear.entry.max_turns,
+        })
+        .collect();
+    let file = &setup.file;
+    let terms = file.tasks.iter().map(|task| {
+        let terms = TaskTerms {
+            kind: kind(task.script.is_some()),
+            retries: task.retries,
+        };
+        (task.id.to_string(), terms)
+    });
+    RunPlan {
+        seats,
+        tasks: terms.collect(),
+        order: file.tasks.iter().map(|task| task.id.to_string()).collect(),
+        after_failure: file.after_failure,
+        time_limit_ms: file
+            .time_limit
+            .map(|limit| i64::try_from(limit.as_millis()).unwrap_or(i64::MAX)),
+    }
+}

@@ -1,0 +1,142 @@
+//! What a run sees of the team's files: by a watch, and by looking again after each thing that it did itself.
+
+use std::time::Duration;
+
+use pitcrew_core::{Name, TaskId};
+use pitcrew_store::{Change, LocalStore, Log, Place, Store, StoreFailure};
+use tokio::sync::mpsc;
+
+use super::super::event::Fact;
+use super::super::post;
+use super::super::scheduler::{Event, SeatNo};
+use super::{CHANGES, Driver};
+use crate::clock::Disturbance;
+
+/// How long the watching thread sits in one call.
+const SITTING: Duration = Duration::from_secs(1);
+
+/// Up to so many changed tasks are looked at one by one.
+const MOST_SINGLE_LOOKS: usize = 8;
+
+impl Driver<'_> {
+    pub(super) fn changed(&mut self, changes: Result<Vec<Change>, StoreFailure>) {
+        let changes = match changes {
+            Ok(changes) => changes,
+            Err(failed) => return self.broke(failed.into()),
+        };
+        let all = changes.contains(&Change::Lagged);
+        let touched = |wanted: &dyn Fn(&Change) -> bool| all || changes.iter().any(wanted);
+        let mut tasks: Vec<TaskId> = Vec::new();
+        for change in &changes {
+            if let Change::Document(Place::Task(id)) = change
+                && !tasks.contains(id)
+            {
+                tasks.push(id.clone());
+            }
+        }
+        if all || tasks.len() > MOST_SINGLE_LOOKS {
+            self.look_at_board();
+        } else {
+            self.look_at_tasks(&tasks);
+        }
+        let mailbox = |change: &Change, owner: &Name| match change {
+            Change::Log(Log::Mailbox(name)) | Change::Document(Place::Unread(name)) => {
+                name == owner
+            }
+            _ => false,
+        };
+        for seat in 0..self.gears.len() {
+            let name = self.gears[seat].name().clone();
+            if touched(&|change| mailbox(change, &name)) {
+                self.look_at_mail(seat);
+            }
+        }
+        if touched(&|change| mailbox(change, &Name::leader())) {
+            let unread = self.desk().count_unread(&Name::leader());
+            if let Some(unread) = self.attempt(unread) {
+                self.leader_unread = unread;
+            }
+        }
+        let team = touched(&|change| matches!(change, Change::Document(Place::Shutdown)));
+        if team && matches!(self.desk().shut_down_at(), Ok(Some(_))) && self.ending.is_none() {
+            self.interrupted();
+        }
+    }
+
+    pub(super) fn look_at_everything(&mut self) {
+        self.look_at_board();
+        for seat in 0..self.gears.len() {
+            self.look_at_mail(seat);
+        }
+        self.handle(Event::Looked);
+    }
+
+    pub(super) fn look_at_board(&mut self) {
+        let board = self.desk().tasks();
+        if let Some(board) = self.attempt(board) {
+            self.handle(Event::Board(board));
+        }
+    }
+
+    /// Looks at some tasks only, which is cheaper than at the whole board.
+    pub(super) fn look_at_tasks(&mut self, tasks: &[TaskId]) {
+        if tasks.is_empty() {
+            return;
+        }
+        let mut board = self.scheduler.board().clone();
+        let desk = self.desk();
+        let looked = tasks
+            .iter()
+            .try_for_each(|id| desk.look_again(&mut board, id));
+        if self.attempt(looked).is_some() {
+            self.handle(Event::Board(board));
+        }
+    }
+
+    pub(super) fn look_at_mail(&mut self, seat: SeatNo) {
+        let seen = post::seen(&self.desk(), self.gears[seat].name());
+        let Some(seen) = self.attempt(seen) else {
+            return;
+        };
+        if seen.unread > self.unread[seat] {
+            let member = self.gears[seat].name().clone();
+            let unread = seen.unread;
+            self.tell(&Fact::MailArrived { member, unread });
+        }
+        self.unread[seat] = seen.unread;
+        self.handle(Event::Mail(seat, seen));
+    }
+
+    pub(super) fn notice_sleep(&mut self) {
+        let slept = match self.clocks.look(&*self.tools.clock) {
+            Some(Disturbance::Slept { for_ms } | Disturbance::SleptAndJumped { for_ms, .. }) => {
+                for_ms
+            }
+            Some(Disturbance::Jumped { .. }) | None => return,
+        };
+        self.handle(Event::Slept(slept));
+    }
+}
+
+pub(super) type Changes = mpsc::Receiver<Result<Change, StoreFailure>>;
+
+/// Watches the team's files on a thread of its own, which ends soon after nobody listens any more.
+pub(super) fn listen(store: &LocalStore) -> Result<std::io::Result<Changes>, StoreFailure> {
+    let mut watch = store.watch()?;
+    let (sender, receiver) = mpsc::channel(CHANGES);
+    let sit = move || {
+        while !sender.is_closed() {
+            let change = match watch.next(SITTING) {
+                Ok(None) => continue,
+                Ok(Some(change)) => Ok(change),
+                Err(failed) => Err(failed),
+            };
+            let last = change.is_err();
+            if sender.blocking_send(change).is_err() || last {
+                return;
+            }
+        }
+    };
+    let thread = std::thread::Builder::new().name("watch".to_string());
+    Ok(thread.spawn(sit).map(|_| receiver))
+}

@@ -1,0 +1,148 @@
+//! The end of a run: what came of every task and every member, and the word in `run.json`.
+
+use pitcrew_core::task::{Readiness, Status, Task};
+use pitcrew_core::{Name, Timestamp};
+
+use super::super::event::{self, MemberResult, Outcome, Report, TaskResult};
+use super::super::founding;
+use super::super::outfit::Gear;
+use super::super::scheduler::{Ending, Finish, MailSeen, SeatState, SeatView};
+use super::super::{RunError, post};
+use super::Driver;
+use crate::desk::TaskBoard;
+
+impl Driver<'_> {
+    /// Closes the run.
+    ///
+    /// # Errors
+    /// What broke it, or when its end cannot be recorded.
+    pub(super) fn finish(mut self, finish: &Finish) -> Result<Report, RunError> {
+        let now = self.now();
+        if let Some(broken) = self.broken.take() {
+            // The run is over for whoever looks at its record; what failed is told by the error.
+            let _what_failed_may_fail_again =
+                founding::over(&self.ground.store, &self.ground.run, "broke", now.wall);
+            return Err(broken.into());
+        }
+        let board = self.desk().tasks()?;
+        let outcome = outcome(finish, &board);
+        founding::over(
+            &self.ground.store,
+            &self.ground.run,
+            outcome.word(),
+            now.wall,
+        )?;
+        let leader_unread = self.desk().count_unread(&Name::leader())?;
+        let mut tasks: Vec<&Task> = board.tasks.iter().collect();
+        let place = |task: &Task| {
+            let mut entries = self.setup.file.tasks.iter();
+            entries
+                .position(|entry| entry.id.as_str() == task.id)
+                .unwrap_or(usize::MAX)
+        };
+        tasks.sort_by_key(|task| place(task));
+        let tasks = tasks
+            .into_iter()
+            .map(|task| self.task_result(&board, task))
+            .collect();
+        let mut members = Vec::with_capacity(self.gears.len());
+        for (view, gear) in self.scheduler.view(now).zip(&self.gears) {
+            let mail = post::seen(&self.desk(), gear.name())?;
+            members.push(self.member_result(&view, gear, mail));
+        }
+        Ok(Report {
+            run: self.ground.run.clone(),
+            team: self.setup.file.name.to_string(),
+            outcome,
+            elapsed_ms: now.ms.saturating_sub(self.began_ms),
+            tasks,
+            unreadable: board.unreadable.clone(),
+            members,
+            leader_unread,
+            unfinished: self.unfinished.clone(),
+            folder: self.ground.store.folder().to_path_buf(),
+        })
+    }
+
+    fn member_result(&self, view: &SeatView<'_>, gear: &Gear, mail: MailSeen) -> MemberResult {
+        MemberResult {
+            member: gear.name().clone(),
+            profile: gear.entry.profile.clone(),
+            turns: view.turns,
+            unread: mail.unread,
+            unanswered: mail.from_leader + mail.from_peers,
+            answers_mail: gear.answers_mail(),
+            stopped: match view.state {
+                SeatState::Stopped(reason) => Some(reason),
+                _ => None,
+            },
+            usage: self.usage.get(gear.name()).copied(),
+            folder: gear.files.folder(),
+        }
+    }
+
+    fn task_result(&self, board: &TaskBoard, task: &Task) -> TaskResult {
+        let ended = matches!(task.status, Status::Completed | Status::Failed);
+        let at = |text: &Option<String>| text.as_deref().and_then(Timestamp::parse);
+        let elapsed_ms = match (at(&task.started_at), at(&task.finished_at)) {
+            (Some(started), Some(finished)) if ended => Some(finished.millis_since(started)),
+            _ => None,
+        };
+        let member = match task.status {
+            Status::Pending => task.assignee.clone(),
+            _ => task.owner.clone().or_else(|| task.assignee.clone()),
+        };
+        TaskResult {
+            task: task.id.clone(),
+            status: task.status,
+            member,
+            elapsed_ms,
+            result: task.result.as_deref().and_then(event::first_line),
+            why: self.why_not(board, task),
+        }
+    }
+
+    /// Why a task that is neither completed nor failed was left.
+    fn why_not(&self, board: &TaskBoard, task: &Task) -> Option<String> {
+        if task.status == Status::InProgress {
+            let owner = task.owner.as_deref().unwrap_or("somebody");
+            return Some(format!("{owner} has it, outside of this run"));
+        }
+        if task.status != Status::Pending {
+            return None;
+        }
+        if let Readiness::Blocked { on, failed } = board.readiness(task) {
+            return Some(match failed.is_empty() {
+                true => format!("waits for {}", on.join(", ")),
+                false => format!("blocked by {}, which failed", failed.join(", ")),
+            });
+        }
+        if self.ending.is_some() {
+            return Some("the run ended before".to_string());
+        }
+        let assignee = task.assignee.as_deref();
+        let stopped = self
+            .scheduler
+            .view(self.now())
+            .filter(|view| assignee.is_none_or(|name| name == view.name.as_str()))
+            .any(|view| matches!(view.state, SeatState::Stopped(_)));
+        Some(match (assignee, stopped) {
+            (Some(name), true) => format!("{name} takes no more turns"),
+            (None, true) => "nobody who could do it takes more turns".to_string(),
+            (_, false) => "nobody in this run can do it".to_string(),
+        })
+    }
+}
+
+fn outcome(finish: &Finish, board: &TaskBoard) -> Outcome {
+    let completed = |task: &Task| task.status == Status::Completed;
+    match finish {
+        Finish::Ended(Ending::Interrupted) => Outcome::Interrupted,
+        Finish::Ended(Ending::TimeLimit) => Outcome::TimeLimit,
+        Finish::Ended(Ending::FirstFailure) => Outcome::FirstFailure,
+        Finish::Done if board.unreadable.is_empty() && board.tasks.iter().all(completed) => {
+            Outcome::Completed
+        }
+        Finish::Done | Finish::Ended(Ending::Broke) => Outcome::Incomplete,
+    }
+}

@@ -1,0 +1,276 @@
+//! The orders about turns, carried out: begin, stop, record, put back, tell.
+
+use pitcrew_core::TaskId;
+use pitcrew_core::identity::Speaker;
+use pitcrew_core::mailbox::{Draft, Intent};
+use pitcrew_core::task::Status;
+
+use super::super::ending::{self, TurnResult};
+use super::super::event::{self, Fact, TurnOutcome, Unfinished};
+use super::super::founding::Ground;
+use super::super::scheduler::{End, Event, MailSettlement, SeatNo, Settlement, StopReason, Work};
+use super::super::turn::{Begun, Bench};
+use super::super::{Setup, Tools};
+use super::{Driver, TurnEnd};
+use crate::clock::{Clock, Entropy};
+use crate::desk::{Desk, NotDone};
+use crate::process::{Control, Mark};
+
+/// What a turn is begun and recorded with.
+fn bench<'b>(setup: &'b Setup<'_>, ground: &'b Ground, tools: &'b Tools) -> Bench<'b> {
+    let mut variables = setup.variables.iter();
+    let outer = variables.find(|(name, _)| name == Mark::VARIABLE);
+    Bench {
+        desk: Desk::new(
+            &setup.file.name,
+            &ground.store,
+            &*tools.clock,
+            &tools.entropy,
+        ),
+        tools,
+        run: &ground.run,
+        root: setup.project.root(),
+        goal: &setup.file.goal,
+        grace: setup.grace,
+        outer_mark: outer.map(|(_, value)| value.as_os_str()),
+        tasks: &setup.file.tasks,
+    }
+}
+
+impl Driver<'_> {
+    pub(super) fn with_group(&self, seat: SeatNo, order: fn(&Control)) {
+        let turn = self.gears[seat].turn.as_ref();
+        if let Some(group) = turn.and_then(|turn| turn.group.as_ref()) {
+            order(group);
+        }
+    }
+
+    pub(super) fn start(&mut self, seat: SeatNo, turn: u32, work: &Work) {
+        let begun =
+            bench(&self.setup, &self.ground, &self.tools).begin(&mut self.gears[seat], turn, work);
+        let Some(begun) = self.attempt(begun) else {
+            // Whatever was begun is found by the next run; here it counts as a turn that was stopped.
+            self.cut_short(seat, turn);
+            return;
+        };
+        match begun {
+            Begun::Running => self.running(seat, turn),
+            Begun::Nothing => {
+                self.handle(Event::NotStarted { seat, turn });
+                self.look_at_board();
+                self.look_at_mail(seat);
+            }
+            Begun::Crashed(why) => {
+                let result = TurnResult::before_start(TurnOutcome::Crashed, why);
+                self.report(seat, turn, result);
+            }
+            Begun::Failed(why) => {
+                let result = TurnResult::before_start(TurnOutcome::Failed, why);
+                self.report(seat, turn, result);
+            }
+        }
+    }
+
+    fn cut_short(&mut self, seat: SeatNo, turn: u32) {
+        if let Some(turn) = self.gears[seat].turn.as_mut() {
+            // Dropping the processes ends them.
+            turn.group = None;
+        }
+        let jitter = 0;
+        self.handle(Event::Ended {
+            seat,
+            turn,
+            end: End::Stopped,
+            jitter,
+        });
+    }
+
+    fn running(&mut self, seat: SeatNo, turn: u32) {
+        let gear = &self.gears[seat];
+        let Some(begun) = &gear.turn else { return };
+        let Some(group) = &begun.group else { return };
+        let fact = Fact::TurnStarted {
+            member: gear.name().clone(),
+            turn: begun.number,
+            task: begun.claim.as_ref().map(|claim| claim.task.to_string()),
+            mail: begun.shown.len(),
+            pid: group.identity().pid,
+        };
+        let (control, ends) = (group.control(), self.ends.0.clone());
+        tokio::spawn(async move {
+            let ended = control.ended().await;
+            // Without a loop there is nobody to be told.
+            let _ = ends.send(TurnEnd { seat, turn, ended }).await;
+        });
+        let claimed = begun.claim.as_ref().map(|claim| claim.task.clone());
+        self.tell(&fact);
+        self.look_at_tasks(claimed.as_slice());
+    }
+
+    pub(super) fn ended(&mut self, end: TurnEnd) {
+        let TurnEnd { seat, turn, ended } = end;
+        let gear = &self.gears[seat];
+        let Some(begun) = gear.turn.as_ref().filter(|begun| begun.turn == turn) else {
+            return;
+        };
+        let read = ending::read(&self.tools, &gear.profile, gear.name(), begun, &ended);
+        match self.attempt(read) {
+            Some(result) => self.report(seat, turn, result),
+            None => self.cut_short(seat, turn),
+        }
+    }
+
+    /// Hands in how a turn ended.
+    fn report(&mut self, seat: SeatNo, turn: u32, result: TurnResult) {
+        let (boot, wall) = (
+            self.tools.clock.elapsed_since_boot(),
+            self.tools.clock.now(),
+        );
+        let to_ms = move |at: i64| boot.saturating_add(at.saturating_sub(wall));
+        let end = result.end(to_ms);
+        let gear = &mut self.gears[seat];
+        let name = gear.name().clone();
+        if let Some(begun) = gear.turn.as_mut() {
+            let fact = Fact::TurnEnded {
+                member: name.clone(),
+                turn: begun.number,
+                task: begun.claim.as_ref().map(|claim| claim.task.to_string()),
+                outcome: result.outcome,
+                why: result.why.clone(),
+                elapsed_ms: self.tools.clock.monotonic() - begun.started_ms,
+                usage: result.usage,
+            };
+            if matches!(result.outcome, TurnOutcome::Stopped | TurnOutcome::Killed) {
+                self.unfinished.push(Unfinished {
+                    member: name.clone(),
+                    task: begun.claim.as_ref().map(|claim| claim.task.to_string()),
+                    outcome: result.outcome,
+                });
+            }
+            if let Some(usage) = &result.usage {
+                event::add_usage(&mut self.usage, &name, usage);
+            }
+            begun.group = None;
+            begun.outcome = Some(result);
+            self.tell(&fact);
+        }
+        let jitter = match self.tools.entropy.permille() {
+            Ok(jitter) => jitter,
+            Err(failed) => {
+                self.broke(failed.into());
+                0
+            }
+        };
+        self.handle(Event::Ended {
+            seat,
+            turn,
+            end,
+            jitter,
+        });
+    }
+
+    pub(super) fn settle(
+        &mut self,
+        seat: SeatNo,
+        turn: u32,
+        task: Option<Settlement>,
+        mail: MailSettlement,
+    ) {
+        let recorded =
+            bench(&self.setup, &self.ground, &self.tools).settle(&mut self.gears[seat], task, mail);
+        let recorded = self.attempt(recorded).flatten();
+        let status = recorded.as_ref().and_then(|recorded| recorded.status);
+        self.handle(Event::Settled {
+            seat,
+            turn,
+            task: status,
+        });
+        if let Some(recorded) = recorded {
+            if let Some(task) = recorded.task {
+                let fact = Fact::TaskSettled {
+                    task: task.id,
+                    member: self.gears[seat].name().clone(),
+                    status: task.status,
+                    result: task.result.as_deref().and_then(event::first_line),
+                };
+                self.tell(&fact);
+            }
+            for task in recorded.others {
+                let why = "its owner's turn is over".to_string();
+                self.tell(&Fact::PutBack { task, why });
+            }
+        }
+        self.look_at_board();
+        self.look_at_mail(seat);
+    }
+
+    pub(super) fn put_back(&mut self, seat: SeatNo, id: &str) {
+        let claim = self.gears[seat].claim.take();
+        let desk = self.desk();
+        let done = TaskId::new(id).map_err(NotDone::from).and_then(|id| {
+            let task = desk.task(&id)?;
+            let token = claim.map(|claim| claim.token);
+            match task.claim_token == token && task.status == Status::InProgress {
+                true => ending::put_back(&desk, &task),
+                false => Ok(()),
+            }
+        });
+        match done {
+            // Somebody has it by now, or ended it.
+            Ok(()) | Err(NotDone::Refused(_)) => {}
+            Err(failed) => self.broke(failed),
+        }
+        self.look_at_board();
+    }
+
+    pub(super) fn retry(&mut self, task: String) {
+        let desk = self.desk();
+        let retried = TaskId::new(&task)
+            .map_err(NotDone::from)
+            .and_then(|id| desk.retry(&id));
+        match retried {
+            Ok(_) => {
+                let why = "it may be tried again".to_string();
+                self.tell(&Fact::PutBack { task, why });
+            }
+            Err(NotDone::Refused(_)) => {}
+            Err(failed) => self.broke(failed),
+        }
+        self.look_at_board();
+    }
+
+    /// Tells the leader and whoever watches that a member takes no more turns.
+    pub(super) fn stopped(&mut self, seat: SeatNo, reason: StopReason) {
+        let name = self.gears[seat].name().clone();
+        let body = match reason {
+            StopReason::GaveUp { restarts } => format!(
+                "{name} crashed once more after {restarts} restarts and is not started again in this run."
+            ),
+            StopReason::TurnsUsedUp { turns } => format!(
+                "{name} took {turns} turns, as many as it may, and is not started again in this run."
+            ),
+            StopReason::OnlyTalk { turns } => format!(
+                "{name} took {turns} turns for mail of other members while no task changed. More of it brings it no \
+                 turn until a task changes or the leader writes."
+            ),
+        };
+        let member = name.clone();
+        self.tell(&Fact::MemberStopped { member, reason });
+        let draft = Draft {
+            intent: Some(Intent::Inform),
+            ..Draft::text(body)
+        };
+        let desk = self.desk();
+        let speaker = Speaker {
+            name,
+            verified: false,
+        };
+        let sent = desk
+            .roster()
+            .and_then(|team| desk.send_as(&team, &speaker, pitcrew_core::name::LEADER, &draft));
+        match sent {
+            Ok(_) | Err(NotDone::Refused(_)) => {}
+            Err(failed) => self.broke(failed),
+        }
+    }
+}

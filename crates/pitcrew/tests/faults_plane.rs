@@ -658,3 +658,17 @@ fn a_command_that_cannot_be_started_costs_nothing_and_one_too_many_does_not_run(
     assert!(refused.stderr.contains("budget"), "{refused:?}");
     assert!(!sandbox.root().join("ran").exists());
 }
+
+#[test]
+fn e7_a_claim_never_looks_at_discoveries_however_many_there_are() {
+    let sandbox = members(2);
+    // Where the log and the board would be stands what nobody can read.
+    fs::create_dir(sandbox.team("t", "discoveries.jsonl")).unwrap();
+    fs::write(sandbox.team("t", ".board.json"), "{").unwrap();
+    sandbox.call_as("w1", ["claim", "a", "1", "9"]).succeeded();
+    sandbox.call_as("w2", ["claim", "a", "9", "9"]).ended(1);
+    sandbox.call(["claims"]).succeeded();
+    sandbox.call_as("w1", ["release", "a"]).succeeded();
+    let failed = sandbox.call(["discoveries", "--json"]).ended(3).json();
+    assert_eq!(failed["code"], "escapes_team_folder");
+}

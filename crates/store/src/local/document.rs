@@ -276,6 +276,10 @@ impl<'a> DocumentFile<'a> {
         match (on_disk, before) {
             (Some(on_disk), Some(before)) if !self.place.is_derived() => {
                 let text = pitcrew_core::json::trim(&on_disk.text);
+                if text == before {
+                    // Nothing of others is in it, so there is nothing to keep.
+                    return Ok(laid_out(after, form));
+                }
                 let patched = patch(text, before, after);
                 let patched = patched.ok_or_else(|| {
                     StoreFailure::corrupt(self.place, "its text has another outline than its state")

@@ -221,9 +221,7 @@ impl<'a> Driver<'a> {
         };
         self.tell(&fact);
         self.handle(Event::Board(board));
-        for seat in 0..self.gears.len() {
-            self.look_at_mail(seat);
-        }
+        self.look_at_all_mail();
         self.leader_unread = self.desk().count_unread(&Name::leader())?;
         Ok(())
     }
@@ -328,6 +326,12 @@ impl<'a> Driver<'a> {
         let board = self.desk().tasks();
         if let Some(board) = self.attempt(board) {
             self.handle(Event::Board(board));
+        }
+    }
+
+    fn look_at_all_mail(&mut self) {
+        for seat in 0..self.gears.len() {
+            self.look_at_mail(seat);
         }
     }
 

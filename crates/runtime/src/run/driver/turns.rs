@@ -200,7 +200,9 @@ impl Driver<'_> {
             }
         }
         self.look_at_board();
-        self.look_at_mail(seat);
+        // The turn, and the answer that was sent for it, may have brought mail to anybody. Whether anything is left to
+        // do is decided next, so what the watch would tell later is looked at now.
+        self.look_at_all_mail();
     }
 
     pub(super) fn put_back(&mut self, seat: SeatNo, id: &str) {

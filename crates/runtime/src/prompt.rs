@@ -46,6 +46,15 @@ pub enum Memory {
     Kept,
 }
 
+/// What becomes of what the member says at the end of a turn for mail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answers {
+    /// It is sent to whoever wrote.
+    Sent,
+    /// It is only kept, as what a script prints.
+    Kept,
+}
+
 /// Everything that goes into a prompt.
 #[derive(Debug, Clone, Copy)]
 pub struct TurnPrompt<'a> {
@@ -57,6 +66,8 @@ pub struct TurnPrompt<'a> {
     pub memory: Memory,
     /// What the turn is for.
     pub occasion: Occasion<'a>,
+    /// What becomes of its answer to mail.
+    pub answers: Answers,
     /// The mail that it shows.
     pub mail: &'a [Message],
 }
@@ -116,8 +127,13 @@ impl TurnPrompt<'_> {
                 let _ = writeln!(
                     text,
                     "You are {member} of team {team}. You have mail and no task now. Read it and do what it asks of \
-                     you, as far as that is your business. What you answer at the end of this turn is sent to whoever \
-                     wrote, unless you write to them yourself in this turn."
+                     you, as far as that is your business.{}",
+                    match self.answers {
+                        Answers::Sent =>
+                            " What you answer at the end of this turn is sent to whoever wrote, unless you write to \
+                             them yourself in this turn.",
+                        Answers::Kept => "",
+                    }
                 );
             }
         }
@@ -220,6 +236,15 @@ mod tests {
     }
 
     fn write(memory: Memory, occasion: Occasion<'_>, mail: &[Message]) -> Option<String> {
+        write_for(Answers::Sent, memory, occasion, mail)
+    }
+
+    fn write_for(
+        answers: Answers,
+        memory: Memory,
+        occasion: Occasion<'_>,
+        mail: &[Message],
+    ) -> Option<String> {
         let (team, member, mates) = (name("gold"), name("w1"), [name("w2")]);
         let overlay = Overlay {
             team: &team,
@@ -237,6 +262,7 @@ mod tests {
             told: "You know shell well",
             memory,
             occasion,
+            answers,
             mail,
         };
         prompt.text(BOUNDARY)
@@ -276,6 +302,15 @@ mod tests {
         let text = write(Memory::Kept, Occasion::Mail, &[message("hello")]).unwrap();
         assert!(text.starts_with("## This turn\n\nYou are w1 of team gold. You have mail"));
         assert!(!text.contains("ship it"));
+    }
+
+    #[test]
+    fn only_who_is_answered_for_is_told_that_its_answer_is_sent() {
+        let mail = [message("hello")];
+        for (answers, told) in [(Answers::Sent, true), (Answers::Kept, false)] {
+            let text = write_for(answers, Memory::Kept, Occasion::Mail, &mail).unwrap();
+            assert_eq!(text.contains("is sent to whoever wrote"), told, "{text}");
+        }
     }
 
     #[test]

@@ -32,6 +32,9 @@ mod turns;
 /// The longest that the loop sleeps, so that a machine that slept is noticed.
 const LONGEST_SLEEP: Duration = Duration::from_secs(20);
 
+/// A wait that takes so much longer than it was to take says that this program did not run.
+const HELD_STILL: Duration = Duration::from_secs(2);
+
 /// How long the watching thread sits in one call.
 const SITTING: Duration = Duration::from_secs(1);
 
@@ -133,6 +136,7 @@ impl<'a> Driver<'a> {
             }
             self.show();
             let sleep = self.sleep();
+            let began_ms = self.tools.clock.monotonic();
             let wake = tokio::select! {
                 biased;
                 _ = interrupts.next() => Wake::Interrupted,
@@ -141,6 +145,7 @@ impl<'a> Driver<'a> {
                 () = tokio::time::sleep(sleep) => Wake::Time,
             };
             self.notice_sleep();
+            self.notice_hold(began_ms, sleep);
             match wake {
                 Wake::Interrupted => self.interrupted(),
                 Wake::Ended(end) => self.ended(end),
@@ -357,6 +362,18 @@ impl<'a> Driver<'a> {
             Some(Disturbance::Jumped { .. }) | None => return,
         };
         self.handle(Event::Slept(slept));
+    }
+
+    /// A wait that took much longer than it was to take says that this program was held still (Ctrl-Z). The run gets
+    /// that time back, and the grace of a stop beside it, in which what ended meanwhile is taken in.
+    fn notice_hold(&mut self, began_ms: i64, sleep: Duration) {
+        let took_ms = self.tools.clock.monotonic().saturating_sub(began_ms);
+        let ms = |span: Duration| i64::try_from(span.as_millis()).unwrap_or(i64::MAX);
+        let over_ms = took_ms.saturating_sub(ms(sleep));
+        if over_ms > ms(HELD_STILL) {
+            let back = over_ms.saturating_add(ms(self.setup.grace));
+            self.handle(Event::Slept(back));
+        }
     }
 
     fn sleep(&self) -> Duration {

@@ -121,7 +121,7 @@ pub enum Event {
         /// How the turn's task stands now: `InProgress` only when it still is this member's claim.
         task: Option<Status>,
     },
-    /// The machine slept for so many milliseconds, which do not count for the run's limit.
+    /// The machine slept, or this program was held still, for so many milliseconds, which do not count for the run's limit.
     Slept(i64),
     /// A person wants the run to end. Said again, it ends at once.
     Interrupted,

@@ -35,6 +35,9 @@ const LONGEST_SLEEP: Duration = Duration::from_secs(20);
 /// A wait that takes so much longer than it was to take says that this program did not run.
 const HELD_STILL: Duration = Duration::from_secs(2);
 
+/// A wait whose end moves by no more than this is told once: members of one profile learn of one limit one by one.
+const SAME_WAIT_MS: u64 = 500;
+
 /// How long the watching thread sits in one call.
 const SITTING: Duration = Duration::from_secs(1);
 
@@ -254,7 +257,11 @@ impl<'a> Driver<'a> {
                 Order::PutBack { seat, task } => self.put_back(seat, &task),
                 Order::Retry(task) => self.retry(task),
                 Order::Tell(seat, reason) => self.stopped(seat, reason),
-                Order::Finish(finish) => return Some(finish),
+                Order::Finish(finish) => {
+                    // Where nobody was in a turn, nobody had to be stopped before.
+                    self.announce_ending();
+                    return Some(finish);
+                }
             }
         }
     }
@@ -401,8 +408,10 @@ impl<'a> Driver<'a> {
                 SeatState::Retrying(at) => (WaitReason::Retry, at),
                 SeatState::Running(_) | SeatState::Idle | SeatState::Stopped(_) => continue,
             };
-            waits.insert(seat, at);
-            if self.waits.get(&seat) != Some(&at) {
+            let told = self.waits.get(&seat).copied();
+            let known = told.filter(|told| told.abs_diff(at) <= SAME_WAIT_MS);
+            waits.insert(seat, known.unwrap_or(at));
+            if known.is_none() {
                 news.push(Fact::MemberWaits {
                     member: view.name.clone(),
                     reason,

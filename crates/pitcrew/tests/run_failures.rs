@@ -354,3 +354,21 @@ fn a10_mail_that_no_turn_can_cope_with_becomes_a_dead_letter_and_its_sender_is_t
         "{mail}"
     );
 }
+
+#[test]
+fn a_limit_that_should_be_over_is_not_met_every_second_and_its_member_is_not_given_up() {
+    let limit = r#"echo '{"type":"limit","text":"usage limit","after_ms":0}'; exit 1"#;
+    let crew = scripted(
+        "time_limit = '6s'\n[[members]]\nname = 'a'\nprofile = 'scripted'\n\
+         [[tasks]]\nid = 't'\ndescription = 'x'\n[[tasks]]\nid = 'u'\ndescription = 'y'\n",
+        &[limit; 9],
+    );
+    let (status, seen, _) = crew.start(&[]).end();
+    assert_eq!(status, Some(5), "{seen:#?}");
+    assert_eq!(crew.read("count"), "2\n", "{seen:#?}");
+    assert_eq!(facts(&seen, "member_waits").len(), 2, "{seen:#?}");
+    assert_eq!(facts(&seen, "ending").len(), 1, "{seen:#?}");
+    for task in report(&seen)["tasks"].as_array().unwrap() {
+        assert_eq!(task["why"], "the run ended before", "{seen:#?}");
+    }
+}

@@ -194,3 +194,27 @@ fn a_record_of_a_run_that_is_gone_stops_nobody() {
     assert!(refused.stderr.contains("--take-over"), "{refused:#?}");
     crew.run(&["--take-over"]).ended(0);
 }
+
+#[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "real processes stand still for a real while: no clock can be passed to them"
+)]
+fn a_turn_that_ended_while_the_run_was_held_still_has_ended_by_itself() {
+    let crew = Crew::new(
+        "time_limit = '1500ms'\n[defaults]\nprofile = 'sh'\nturn_limit = '1s'\n[[members]]\nname = 'a'\n\
+         [[tasks]]\nid = 't'\ndescription = 'x'\nscript = 'touch up; until test -e go; do sleep 0.02; done; echo well'\n\
+         [[tasks]]\nid = 'then'\nblocked_by = ['t']\ndescription = 'x'\nscript = 'echo too'\n",
+    );
+    let mut run = crew.start(&[]);
+    run.event("turn_started", "a");
+    run.signal("STOP");
+    crew.write("go", "");
+    // Both limits pass while nothing looks, so this is time that must pass.
+    std::thread::sleep(std::time::Duration::from_secs(5));
+    run.signal("CONT");
+    let (status, seen, _) = run.end();
+    assert_eq!(status, Some(0), "{seen:#?}");
+    assert_eq!(crew.task("t")["result"], "well\n");
+    assert_eq!(crew.task("then")["status"], "completed");
+}

@@ -532,3 +532,31 @@ fn an_agent_answers_whoever_asked_and_goes_on_with_its_session() {
         assert!(page.contains(part), "{part}\n{page}");
     }
 }
+
+#[test]
+fn an_answer_that_a_mail_turn_brought_is_read_before_the_run_ends() {
+    let crew = Crew::new(
+        "[[members]]\nname = 'a'\nprofile = 'asking'\n[[members]]\nname = 'b'\nprofile = 'echo'\n\
+         [[tasks]]\nfor = 'a'\ndescription = 'Ask b'\n",
+    );
+    let asking = ECHO.replace("'echo'", "'asking'").replace(
+        "cat > \"prompt-$1\";",
+        "cat > \"prompt-$1\"; pitcrew send b \"what is it\" > /dev/null;",
+    );
+    crew.write(".pitcrew/profiles/echo.toml", ECHO);
+    crew.write(".pitcrew/profiles/asking.toml", &asking);
+    let (status, seen, _) = crew.start(&[]).end();
+    assert_eq!(status, Some(0), "{seen:#?}");
+    let turns: Vec<&Value> = facts(&seen, "turn_started")
+        .into_iter()
+        .map(|turn| &turn["member"])
+        .collect();
+    assert_eq!(turns, ["a", "b", "a"], "{seen:#?}");
+    assert!(crew.read("prompt-resumed").contains("I have read it"));
+    let members = &report(&seen)["members"];
+    // The answer to the answer is information, and brings no turn.
+    assert_eq!(
+        (&members[0]["unanswered"], &members[1]["unanswered"]),
+        (&json!(0), &json!(0))
+    );
+}

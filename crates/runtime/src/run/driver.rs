@@ -33,6 +33,12 @@ mod turns;
 /// The longest that the loop sleeps, so that a machine that slept is noticed.
 const LONGEST_SLEEP: Duration = Duration::from_secs(20);
 
+/// A wait that takes so much longer than it was to take says that this program did not run.
+const HELD_STILL: Duration = Duration::from_secs(2);
+
+/// A wait whose end moves by no more than this is told once: members of one profile learn of one limit one by one.
+const SAME_WAIT_MS: u64 = 500;
+
 /// How many changes wait for the loop. The store's own queue is bounded too and reports lag.
 const CHANGES: usize = 64;
 
@@ -131,6 +137,7 @@ impl<'a> Driver<'a> {
             }
             self.show();
             let sleep = self.sleep();
+            let began_ms = self.tools.clock.monotonic();
             let wake = tokio::select! {
                 biased;
                 _ = interrupts.next() => Wake::Interrupted,
@@ -139,6 +146,7 @@ impl<'a> Driver<'a> {
                 () = tokio::time::sleep(sleep) => Wake::Time,
             };
             self.notice_sleep();
+            self.notice_hold(began_ms, sleep);
             match wake {
                 Wake::Interrupted => self.interrupted(),
                 Wake::Ended(end) => self.ended(end),
@@ -250,7 +258,11 @@ impl<'a> Driver<'a> {
                 Order::PutBack { seat, task } => self.put_back(seat, &task),
                 Order::Retry(task) => self.retry(task),
                 Order::Tell(seat, reason) => self.stopped(seat, reason),
-                Order::Finish(finish) => return Some(finish),
+                Order::Finish(finish) => {
+                    // Where nobody was in a turn, nobody had to be stopped before.
+                    self.announce_ending();
+                    return Some(finish);
+                }
             }
         }
     }
@@ -289,6 +301,18 @@ impl<'a> Driver<'a> {
         self.tell(&Fact::Ending { why, running });
     }
 
+    /// A wait that took much longer than it was to take says that this program was held still (Ctrl-Z). The run gets
+    /// that time back, and the grace of a stop beside it, in which what ended meanwhile is taken in.
+    fn notice_hold(&mut self, began_ms: i64, sleep: Duration) {
+        let took_ms = self.tools.clock.monotonic().saturating_sub(began_ms);
+        let ms = |span: Duration| i64::try_from(span.as_millis()).unwrap_or(i64::MAX);
+        let over_ms = took_ms.saturating_sub(ms(sleep));
+        if over_ms > ms(HELD_STILL) {
+            let back = over_ms.saturating_add(ms(self.setup.grace));
+            self.handle(Event::Slept(back));
+        }
+    }
+
     fn sleep(&self) -> Duration {
         let now = self.now();
         let until = self.scheduler.deadline(now).map(|at| {
@@ -314,8 +338,10 @@ impl<'a> Driver<'a> {
                 SeatState::Retrying(at) => (WaitReason::Retry, at),
                 SeatState::Running(_) | SeatState::Idle | SeatState::Stopped(_) => continue,
             };
-            waits.insert(seat, at);
-            if self.waits.get(&seat) != Some(&at) {
+            let told = self.waits.get(&seat).copied();
+            let known = told.filter(|told| told.abs_diff(at) <= SAME_WAIT_MS);
+            waits.insert(seat, known.unwrap_or(at));
+            if known.is_none() {
                 news.push(Fact::MemberWaits {
                     member: view.name.clone(),
                     reason,

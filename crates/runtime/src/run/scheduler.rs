@@ -58,7 +58,7 @@ pub struct Scheduler {
     failures: BTreeMap<String, u32>,
     /// Tasks that are not started before some time.
     not_before: BTreeMap<String, i64>,
-    /// Until when each profile's provider takes no more, and how often it said so in a row.
+    /// Until when each profile's provider takes no more, and how often it said so again after such a pause.
     pauses: BTreeMap<String, Pause>,
     after_failure: AfterFailure,
     ends_at: Option<i64>,

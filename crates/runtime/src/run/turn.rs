@@ -30,7 +30,7 @@ use crate::desk::{Desk, NotDone};
 use crate::overlay::{Address, Overlay};
 use crate::process::{Cap, Capture, Group, Ladder, Launch, Mark};
 use crate::profile::{SessionPlan, TurnInput, TurnPlan};
-use crate::prompt::{Memory, Occasion, TurnPrompt};
+use crate::prompt::{Answers, Memory, Occasion, TurnPrompt};
 use crate::teamfile::TaskEntry;
 
 /// A message stays leased so much longer than its turn may take.
@@ -354,6 +354,10 @@ impl Bench<'_> {
                     waited_for: &waited_for,
                 },
                 None => Occasion::Mail,
+            },
+            answers: match gear.is_script() {
+                true => Answers::Kept,
+                false => Answers::Sent,
             },
             mail,
         };

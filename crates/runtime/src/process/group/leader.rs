@@ -135,18 +135,29 @@ impl Leader {
     /// Waits for the end and leaves the status where it is. Can be dropped and called again.
     pub(super) async fn ended(&mut self) -> LeaderEnd {
         loop {
-            let end = match self.look() {
-                Some(end) => end,
-                None if self.changes.recv().await.is_some() => continue,
-                None => LeaderEnd::Lost,
-            };
-            if end == LeaderEnd::Lost {
-                // Whoever collected it freed its number for others.
-                self.pin.release();
-                self.child = None;
+            if let Some(end) = self.ended_already() {
+                return end;
             }
-            return end;
+            if self.changes.recv().await.is_none() {
+                return self.ended_already().unwrap_or_else(|| self.lose());
+            }
         }
+    }
+
+    /// The end, if it came by now, whether or not we were told of a change.
+    pub(super) fn ended_already(&mut self) -> Option<LeaderEnd> {
+        let end = self.look()?;
+        Some(match end {
+            LeaderEnd::Lost => self.lose(),
+            end => end,
+        })
+    }
+
+    /// Whoever collected it freed its number for others.
+    fn lose(&mut self) -> LeaderEnd {
+        self.pin.release();
+        self.child = None;
+        LeaderEnd::Lost
     }
 
     fn look(&self) -> Option<LeaderEnd> {

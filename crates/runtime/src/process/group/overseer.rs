@@ -1,7 +1,8 @@
 //! The task behind a group: follows it, climbs the stop ladder, clears what is left, publishes the end.
 //!
 //! One loop puts the three things that can happen in order: the leader ended, an order came, a deadline passed.
-//! Looking at the leader comes first each time, so a group that ended by itself is never called stopped.
+//! Looking at the leader comes first each time, so a group that ended by itself is never called stopped, not even when
+//! this program was held still (Ctrl-Z) and hears of everything at once.
 //!
 //! After the leader's end every process of the turn is killed. In a group that was asked, those that were asked
 //! with it have the rest of the grace to end by themselves. What always holds: the result is published even when
@@ -24,6 +25,9 @@ use tokio::time::Instant;
 
 /// How long a killed process may take to end before we say that it does not.
 const STUCK_AFTER: Duration = Duration::from_secs(10);
+
+/// A deadline that is heard of so much later than it was says that this program did not run.
+const HELD_STILL: Duration = Duration::from_secs(2);
 
 /// Where the end is published. Dropped without an end, it says that the group was killed.
 pub(super) struct Outcome {
@@ -135,6 +139,14 @@ impl Overseer {
                 pressure = next_order(&mut self.orders) => Event::Order(pressure),
                 () = until(deadline) => Event::Deadline,
             };
+            // An order or a deadline can be heard of before an end that came earlier, as after this program was held.
+            if let Some(end) = self.leader.ended_already() {
+                return self.passage(end, pressed);
+            }
+            if let (Pressed::Not, Event::Deadline, Some(away)) = (pressed, event, late(deadline)) {
+                deadline = Some(after(self.limit.map_or(away, |limit| away.min(limit))));
+                continue;
+            }
             pressed = match (pressed, event) {
                 (Pressed::Not, Event::Order(Pressure::Kill)) => Pressed::Killed(Cause::Stopped),
                 (Pressed::Not, Event::Order(Pressure::Ask)) => self.ask(Cause::Stopped),
@@ -213,6 +225,13 @@ impl Overseer {
 enum Event {
     Order(Pressure),
     Deadline,
+}
+
+/// How long ago a deadline was, when it was heard of so late that this program was held still. A member that writes to
+/// us was held as well, so it gets that time back.
+fn late(deadline: Option<Instant>) -> Option<Duration> {
+    let late = Instant::now().saturating_duration_since(deadline?);
+    (late > HELD_STILL).then_some(late)
 }
 
 /// The next order. The owner of the group gives one before it goes, so nobody left means that none will come.

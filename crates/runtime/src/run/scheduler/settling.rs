@@ -16,6 +16,8 @@ const LONGEST_PAUSE_MS: i64 = 60_000;
 
 /// The pause after a limit that does not say when it ends; it doubles with each further one.
 const FIRST_LIMIT_MS: i64 = 60_000;
+/// The least pause after a limit that is met again although it should have ended; it doubles with each further one.
+const FIRST_AGAIN_MS: i64 = 30_000;
 /// No such pause is longer.
 const LONGEST_LIMIT_MS: i64 = 900_000;
 /// A limit's end is met at most so much later, so that not everybody comes back in the same instant.
@@ -194,18 +196,37 @@ impl Scheduler {
 
     fn limited(&mut self, seat: SeatNo, until: Option<i64>, jitter: u16, now: Moment) {
         self.uncount(seat);
+        let began = match self.seats[seat].doing {
+            Doing::Running { since, .. } => since,
+            Doing::Idle | Doing::Settling { .. } => now.ms,
+        };
         let profile = self.seats[seat].plan.profile.clone();
-        let pause = self.pauses.entry(profile).or_insert(Pause {
-            until: now.ms,
-            streak: 0,
-        });
-        let guess = growing(FIRST_LIMIT_MS, LONGEST_LIMIT_MS, pause.streak, 0);
-        pause.streak = pause.streak.saturating_add(1);
-        // A limit that ends at once, or ended already, would be met again at once.
-        let soonest = now.ms.saturating_add(FIRST_PAUSE_MS);
-        let ends = until.unwrap_or(now.ms.saturating_add(guess)).max(soonest);
-        pause.until = pause.until.max(ends);
-        let spread = ((ends - now.ms) / 10).min(LIMIT_SPREAD_MS);
+        let before = self.pauses.get(&profile).copied();
+        // Who began before the pause did met the same limit, not one more.
+        let streak = match before {
+            Some(pause) if began < pause.until => pause.streak,
+            Some(pause) => pause.streak.saturating_add(1),
+            None => 0,
+        };
+        let ends = match until {
+            Some(until) => {
+                // A limit that ends at once, or ended already, would be met again at once; one that was met again
+                // did not end when it was said to.
+                let least = match streak.checked_sub(1) {
+                    None => FIRST_PAUSE_MS,
+                    Some(times) => growing(FIRST_AGAIN_MS, LONGEST_LIMIT_MS, times, jitter),
+                };
+                until.max(now.ms.saturating_add(least))
+            }
+            None => {
+                let guess = growing(FIRST_LIMIT_MS, LONGEST_LIMIT_MS, streak, 0);
+                now.ms.saturating_add(guess)
+            }
+        };
+        let known = before.map_or(now.ms, |pause| pause.until);
+        let until = known.max(ends);
+        self.pauses.insert(profile, Pause { until, streak });
+        let spread = (ends.saturating_sub(now.ms) / 10).min(LIMIT_SPREAD_MS);
         let later = spread.saturating_mul(i64::from(jitter.min(1_000))) / 1_000;
         self.seats[seat].paused = Some((ends.saturating_add(later), PauseCause::Limit));
     }

@@ -348,6 +348,43 @@ fn a_limit_without_an_end_is_met_again_with_growing_pauses_and_counts_no_turn() 
 }
 
 #[test]
+fn a_limit_that_is_met_again_after_its_end_is_waited_for_longer_each_time() {
+    let mut scene = Scene::new(vec![agent("a")], vec![task("t", None, &[])]);
+    let mut turn = 1;
+    scene.orders();
+    for pause in [1_000, 30_000, 60_000, 120_000, 240_000, 480_000, 900_000] {
+        scene.stand("t", Status::InProgress, Some("a"));
+        let over_already = Some(scene.now - 5_000);
+        scene.end(0, turn, End::Limited(over_already));
+        scene.settle(0, turn, "t", Status::InProgress, Some("a"));
+        assert_eq!(scene.orders(), []);
+        let deadline = scene.scheduler.deadline(at(scene.now));
+        assert_eq!(deadline, Some(scene.now + pause));
+        assert!(!scene.scheduler.is_hopeless(&scene.tasks[0]));
+        scene.now += pause;
+        turn += 1;
+        assert_eq!(scene.orders(), [starts(0, turn, "t", Held::Yes)]);
+        // It is met again only after a while.
+        scene.now += 10;
+    }
+}
+
+#[test]
+fn members_that_meet_one_limit_together_do_not_make_it_longer() {
+    let tasks = vec![task("t", Some("a"), &[]), task("u", Some("b"), &[])];
+    let mut scene = Scene::new(vec![agent("a"), agent("b")], tasks);
+    assert_eq!(scene.orders(), [start(0, 1, "t"), start(1, 1, "u")]);
+    for (seat, id, name) in [(0, "t", "a"), (1, "u", "b")] {
+        scene.now += 10;
+        scene.stand(id, Status::InProgress, Some(name));
+        scene.end(seat, 1, End::Limited(Some(5_000)));
+        scene.settle(seat, 1, id, Status::InProgress, Some(name));
+    }
+    assert_eq!(scene.orders(), []);
+    assert_eq!(scene.scheduler.deadline(at(scene.now)), Some(5_000));
+}
+
+#[test]
 fn a_lost_session_is_gone_on_with_in_a_fresh_one_at_once_and_only_once() {
     let mut scene = Scene::new(vec![agent("a")], vec![task("t", None, &[])]);
     scene.orders();

@@ -123,7 +123,7 @@ pub enum Event {
     },
     /// An [`Order::Look`] was carried out: the board and every mailbox were handed in.
     Looked,
-    /// The machine slept for so many milliseconds, which do not count for the run's limit.
+    /// The machine slept, or this program was held still, for so many milliseconds, which do not count for the run's limit.
     Slept(i64),
     /// A person wants the run to end. Said again, it ends at once.
     Interrupted,

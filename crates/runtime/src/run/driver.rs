@@ -3,7 +3,7 @@
 //! One thing at a time is taken in: an interrupt, the end of a turn, a change of the team's files, or the passing of
 //! time. Everything that follows from it is carried out before the next.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use pitcrew_core::restart::Policy;
@@ -17,10 +17,10 @@ use super::event::{EndReason, Fact, Report, Unfinished, WaitReason};
 use super::founding::Ground;
 use super::outfit::Gear;
 use super::scheduler::{
-    Ending, Event, Finish, Moment, Order, RunPlan, Scheduler, SeatNo, SeatPlan, SeatState,
-    SeatView, TaskTerms,
+    Ending, Event, Finish, MailSeen, Moment, Order, RunPlan, Scheduler, SeatNo, SeatPlan,
+    SeatState, SeatView, TaskTerms,
 };
-use super::{RunError, Scene, Setup, Tools, Watcher, post};
+use super::{RunError, Scene, Setup, Tools, Watcher, own, post};
 use crate::clock::{Clock, Disturbance, Watch};
 use crate::desk::{Desk, NotDone};
 use crate::process::{Control, Ended, Interrupts};
@@ -62,6 +62,7 @@ pub(super) struct Driver<'a> {
     unfinished: Vec<Unfinished>,
     ending: Option<EndReason>,
     broken: Option<NotDone>,
+    noted: BTreeSet<String>,
 }
 
 /// The end of a member's process.
@@ -88,7 +89,12 @@ impl<'a> Driver<'a> {
         watcher: &'a mut dyn Watcher,
     ) -> Result<Self, RunError> {
         for gear in &mut gears {
-            gear.number = latest_turn(gear)?;
+            gear.number = match latest_turn(gear).map_err(NotDone::from) {
+                Ok(number) => number,
+                // Its turns will say so.
+                Err(failed) if own::is_a_members(&failed) => 0,
+                Err(failed) => return Err(failed.into()),
+            };
         }
         let plan = plan(&setup, &gears);
         let clocks = Watch::start(&*tools.clock);
@@ -115,13 +121,14 @@ impl<'a> Driver<'a> {
             unfinished: Vec::new(),
             ending: None,
             broken: None,
+            noted: BTreeSet::new(),
         })
     }
 
     /// Runs to the end.
     ///
     /// # Errors
-    /// When the team's files fail.
+    /// When it cannot begin. What fails later stands in the report.
     pub(super) async fn drive(mut self) -> Result<Report, RunError> {
         let cannot = |what| {
             move |refused: std::io::Error| RunError::System {
@@ -135,7 +142,7 @@ impl<'a> Driver<'a> {
         self.begin()?;
         loop {
             if let Some(finish) = self.carry_out() {
-                return self.finish(&finish);
+                return Ok(self.finish(&finish));
             }
             self.show();
             let sleep = self.sleep();
@@ -194,6 +201,26 @@ impl<'a> Driver<'a> {
         if self.broken.is_none() {
             self.broken = Some(failed);
             self.handle(Event::Broke);
+        }
+    }
+
+    /// Like [`Self::attempt`], for what concerns a member: a failure of a member's own files is answered in words, for
+    /// the others go on.
+    fn attempt_for_member<T>(&mut self, result: Result<T, NotDone>) -> Result<T, Option<String>> {
+        match result {
+            Ok(value) => Ok(value),
+            Err(failed) if own::is_a_members(&failed) => Err(Some(own::in_full(&failed))),
+            Err(failed) => {
+                self.broke(failed);
+                Err(None)
+            }
+        }
+    }
+
+    /// Says once what is wrong with a member's files where no turn can say it.
+    fn note(&mut self, why: String) {
+        if self.noted.insert(why.clone()) {
+            self.tell(&Fact::Noted { note: why });
         }
     }
 
@@ -303,7 +330,14 @@ impl<'a> Driver<'a> {
     fn changed(&mut self, changes: Result<Vec<Change>, StoreFailure>) {
         let changes = match changes {
             Ok(changes) => changes,
-            Err(failed) => return self.broke(failed.into()),
+            Err(failed) => {
+                let failed: Result<(), NotDone> = Err(failed.into());
+                let Err(Some(why)) = self.attempt_for_member(failed) else {
+                    return;
+                };
+                self.note(format!("a change cannot be looked at: {why}"));
+                vec![Change::Lagged]
+            }
         };
         let all = changes.contains(&Change::Lagged);
         let touched = |wanted: &dyn Fn(&Change) -> bool| all || changes.iter().any(wanted);
@@ -349,8 +383,14 @@ impl<'a> Driver<'a> {
 
     fn look_at_mail(&mut self, seat: SeatNo) {
         let seen = post::seen(&self.desk(), self.gears[seat].name());
-        let Some(seen) = self.attempt(seen) else {
-            return;
+        let seen = match self.attempt_for_member(seen) {
+            Ok(seen) => seen,
+            Err(None) => return,
+            Err(Some(why)) => {
+                let name = self.gears[seat].name();
+                self.note(format!("{name} gets no mail: {why}"));
+                MailSeen::default()
+            }
         };
         if seen.unread > self.unread[seat] {
             let member = self.gears[seat].name().clone();
@@ -497,9 +537,13 @@ fn listen(store: &LocalStore) -> Result<std::io::Result<Changes>, StoreFailure> 
                 Ok(Some(change)) => Ok(change),
                 Err(failed) => Err(failed),
             };
-            let last = change.is_err();
-            if sender.blocking_send(change).is_err() || last {
+            // What stands in the way of one look may be gone at the next, and is told no more often than that.
+            let pause = change.is_err();
+            if sender.blocking_send(change).is_err() {
                 return;
+            }
+            if pause {
+                std::thread::sleep(SITTING);
             }
         }
     };

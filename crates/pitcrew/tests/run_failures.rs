@@ -372,3 +372,64 @@ fn a_limit_that_should_be_over_is_not_met_every_second_and_its_member_is_not_giv
         assert_eq!(task["why"], "the run ended before", "{seen:#?}");
     }
 }
+
+#[test]
+fn a_bad_file_of_one_member_costs_that_member_and_nobody_else() {
+    let team = "$PITCREW_ROOT/.omp/state/team/team";
+    for (bad, costs_the_task) in [
+        ("ln -s /dev/null W/workers/bad/heartbeat.json", false),
+        ("mkfifo W/workers/bad/outbox.jsonl", false),
+        (
+            "rm -f W/mailbox/bad.jsonl; mkfifo W/mailbox/bad.jsonl",
+            false,
+        ),
+        (
+            "rm W/workers/bad/turn-0001/stdout; mkfifo W/workers/bad/turn-0001/stdout",
+            true,
+        ),
+        (
+            "mv W/workers/bad W/workers/away; ln -s away W/workers/bad",
+            true,
+        ),
+    ] {
+        let bad = bad.replace('W', team);
+        let crew = Crew::new(&format!(
+            "[defaults]\nprofile = 'sh'\nrestarts = 1\n[[members]]\nname = 'bad'\n[[members]]\nname = 'good'\n\
+             [[tasks]]\nid = 'spoils'\nfor = 'bad'\ndescription = 'x'\nscript = '{bad}; touch spoiled'\n\
+             [[tasks]]\nid = 'more'\nfor = 'bad'\nblocked_by = ['spoils']\ndescription = 'x'\nscript = 'true'\n\
+             [[tasks]]\nid = 'waits'\nfor = 'good'\ndescription = 'x'\nscript = 'until test -e spoiled; do sleep 0.02; done; sleep 1'\n\
+             [[tasks]]\nid = 'goes-on'\nfor = 'good'\nblocked_by = ['waits']\ndescription = 'x'\nscript = 'echo fine'\n"
+        ));
+        let (status, seen, _) = crew.start(&[]).end();
+        let told = report(&seen);
+        assert!(told["broke"].is_null(), "{bad}: {seen:#?}");
+        assert_eq!(
+            crew.task("goes-on")["status"],
+            "completed",
+            "{bad}: {seen:#?}"
+        );
+        let spoils = crew.task("spoils")["status"].clone();
+        assert_eq!(
+            spoils != "completed",
+            costs_the_task,
+            "{bad}: {spoils} {seen:#?}"
+        );
+        assert_eq!(
+            status,
+            Some(if costs_the_task { 5 } else { 0 }),
+            "{bad}: {seen:#?}"
+        );
+    }
+}
+
+#[test]
+fn whatever_breaks_a_run_its_results_are_told() {
+    let crew = Crew::new(&format!(
+        "{SH}[[members]]\nname = 'a'\n[[tasks]]\nid = 'first'\ndescription = 'x'\nscript = 'echo well'\n\
+         [[tasks]]\nid = 'breaks'\nblocked_by = ['first']\ndescription = 'x'\n\
+         script = 'cd \"$PITCREW_ROOT/.omp/state/team/team\"; ln -s away link; mv link run.json'\n"
+    ));
+    let ran = crew.run(&[]).ended(5);
+    assert!(ran.stdout.contains("first   a       completed"), "{ran:#?}");
+    assert!(ran.stderr.contains("the run broke: "), "{ran:#?}");
+}

@@ -10,6 +10,7 @@
 //! | `run/turn.rs` | begins a turn: claim, mail, prompt, process |
 //! | `run/ending.rs` | reads what a turn left, and records it |
 //! | `run/post.rs` | the mail of a turn: shown, acknowledged, answered |
+//! | `run/own.rs` | tells a failure of one member's files from one of the team's |
 //! | `run/record.rs` | what is written down for the next run |
 //! | `run/event.rs` | what is told to whoever watches |
 //!
@@ -38,6 +39,7 @@ mod ending;
 pub mod event;
 mod founding;
 mod outfit;
+mod own;
 mod post;
 pub mod record;
 pub mod scheduler;
@@ -184,8 +186,8 @@ impl From<EntropyError> for RunError {
 /// Runs the team to its end.
 ///
 /// # Errors
-/// When it cannot begin; nothing was started then. When the team's files fail in the middle: every member is stopped
-/// and what was not recorded is done again by the next run.
+/// When it cannot begin; nothing was started then. When the team's files fail in the middle, every member is stopped,
+/// the report says what broke, and what was not recorded is done again by the next run.
 pub fn run(setup: Setup<'_>, watcher: &mut dyn Watcher) -> Result<Report, RunError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -3,7 +3,7 @@
 //! One thing at a time is taken in: an interrupt, the end of a turn, a change of the team's files, or the passing of
 //! time. Everything that follows from it is carried out before the next.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use pitcrew_core::restart::Policy;
@@ -20,7 +20,7 @@ use super::scheduler::{
     Ending, Event, Finish, Moment, Order, RunPlan, Scheduler, SeatNo, SeatPlan, SeatState,
     SeatView, TaskTerms,
 };
-use super::{RunError, Scene, Setup, Tools, Watcher};
+use super::{RunError, Scene, Setup, Tools, Watcher, own};
 use crate::clock::{Clock, Watch};
 use crate::desk::{Desk, NotDone};
 use crate::process::{Control, Ended, Interrupts};
@@ -60,6 +60,7 @@ pub(super) struct Driver<'a> {
     unfinished: Vec<Unfinished>,
     ending: Option<EndReason>,
     broken: Option<NotDone>,
+    noted: BTreeSet<String>,
 }
 
 /// The end of a member's process.
@@ -86,7 +87,12 @@ impl<'a> Driver<'a> {
         watcher: &'a mut dyn Watcher,
     ) -> Result<Self, RunError> {
         for gear in &mut gears {
-            gear.number = latest_turn(gear)?;
+            gear.number = match latest_turn(gear).map_err(NotDone::from) {
+                Ok(number) => number,
+                // Its turns will say so.
+                Err(failed) if own::is_a_members(&failed) => 0,
+                Err(failed) => return Err(failed.into()),
+            };
         }
         let plan = plan(&setup, &gears);
         let clocks = Watch::start(&*tools.clock);
@@ -113,13 +119,14 @@ impl<'a> Driver<'a> {
             unfinished: Vec::new(),
             ending: None,
             broken: None,
+            noted: BTreeSet::new(),
         })
     }
 
     /// Runs to the end.
     ///
     /// # Errors
-    /// When the team's files fail.
+    /// When it cannot begin. What fails later stands in the report.
     pub(super) async fn drive(mut self) -> Result<Report, RunError> {
         let cannot = |what| {
             move |refused: std::io::Error| RunError::System {
@@ -133,7 +140,7 @@ impl<'a> Driver<'a> {
         self.begin()?;
         loop {
             if let Some(finish) = self.carry_out() {
-                return self.finish(&finish);
+                return Ok(self.finish(&finish));
             }
             self.show();
             let sleep = self.sleep();
@@ -192,6 +199,26 @@ impl<'a> Driver<'a> {
         if self.broken.is_none() {
             self.broken = Some(failed);
             self.handle(Event::Broke);
+        }
+    }
+
+    /// Like [`Self::attempt`], for what concerns a member: a failure of a member's own files is answered in words, for
+    /// the others go on.
+    fn attempt_for_member<T>(&mut self, result: Result<T, NotDone>) -> Result<T, Option<String>> {
+        match result {
+            Ok(value) => Ok(value),
+            Err(failed) if own::is_a_members(&failed) => Err(Some(own::in_full(&failed))),
+            Err(failed) => {
+                self.broke(failed);
+                Err(None)
+            }
+        }
+    }
+
+    /// Says once what is wrong with a member's files where no turn can say it.
+    fn note(&mut self, why: String) {
+        if self.noted.insert(why.clone()) {
+            self.tell(&Fact::Noted { note: why });
         }
     }
 

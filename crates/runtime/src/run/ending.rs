@@ -244,10 +244,18 @@ impl Bench<'_> {
         task: Option<Settlement>,
         mail: MailSettlement,
     ) -> Result<Option<Recorded>, NotDone> {
+        let name = gear.name().clone();
         let Some(turn) = gear.turn.take() else {
+            // It ended while it was being begun.
+            if let Some(claim) = gear.claim.take() {
+                match self.desk.take_back(&claim.task, Some(&claim.token)) {
+                    Ok(_) | Err(NotDone::Refused(_)) => {}
+                    Err(failed) => return Err(failed),
+                }
+            }
+            post::let_go(&self.desk, &name, |reader| reader == READER)?;
             return Ok(None);
         };
-        let name = gear.name().clone();
         let result = turn.outcome.as_ref();
         let mut recorded = Recorded {
             task: None,

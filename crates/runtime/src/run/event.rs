@@ -263,6 +263,9 @@ pub struct Report {
     pub team: String,
     /// How it ended.
     pub outcome: Outcome,
+    /// What broke it, when the team's files failed in the middle: then the rest is what was last seen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub broke: Option<String>,
     /// How long it took.
     pub elapsed_ms: i64,
     /// Every task of the team, in the order of the team file.

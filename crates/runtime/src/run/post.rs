@@ -14,6 +14,7 @@ use pitcrew_core::mailbox::{Draft, Intent, Message};
 use pitcrew_core::{Name, Refusal};
 use pitcrew_store::{Cursor, Log, Store};
 
+use super::own;
 use super::scheduler::{MailSeen, MailSettlement};
 use crate::desk::{Desk, NotDone, Which};
 
@@ -144,8 +145,12 @@ pub(super) fn askers(
     for message in shown.iter().filter(|message| wakes(message)) {
         // Whoever has left has no mailbox to be answered in.
         if let Ok(asker) = team.recipient(&message.from) {
-            let end = store.append(&Log::Mailbox(asker.clone()), &[])?;
-            askers.insert(asker, end);
+            match store.append(&Log::Mailbox(asker.clone()), &[]) {
+                Ok(end) => {
+                    askers.insert(asker, end);
+                }
+                Err(failed) => own::unless_a_members(failed.into())?,
+            }
         }
     }
     Ok(askers)
@@ -170,8 +175,16 @@ pub(super) fn reply(
         verified: true,
     };
     for (asker, end) in askers {
-        if asker == member || wrote_since(desk, member, asker, *end)? {
+        if asker == member {
             continue;
+        }
+        match wrote_since(desk, member, asker, *end) {
+            Ok(false) => {}
+            Ok(true) => continue,
+            Err(failed) => {
+                own::unless_a_members(failed)?;
+                continue;
+            }
         }
         let from_asker = |message: &&Message| wakes(message) && message.from == asker.as_str();
         let Some(question) = shown.iter().rfind(from_asker) else {
@@ -186,7 +199,8 @@ pub(super) fn reply(
         match desk.send_as(&team, &speaker, asker.as_str(), &draft) {
             // The asker has left, or the answer is longer than a message may be; it stands in the turn's output.
             Ok(_) | Err(NotDone::Refused(_)) => {}
-            Err(failed) => return Err(failed),
+            // An asker whose mailbox is broken is not answered; that is no fault of who answers.
+            Err(failed) => own::unless_a_members(failed)?,
         }
     }
     Ok(())

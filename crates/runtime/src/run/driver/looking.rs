@@ -8,9 +8,10 @@ use tokio::sync::mpsc;
 
 use super::super::event::Fact;
 use super::super::post;
-use super::super::scheduler::{Event, SeatNo};
+use super::super::scheduler::{Event, MailSeen, SeatNo};
 use super::{CHANGES, Driver};
 use crate::clock::Disturbance;
+use crate::desk::NotDone;
 
 /// How long the watching thread sits in one call.
 const SITTING: Duration = Duration::from_secs(1);
@@ -22,7 +23,14 @@ impl Driver<'_> {
     pub(super) fn changed(&mut self, changes: Result<Vec<Change>, StoreFailure>) {
         let changes = match changes {
             Ok(changes) => changes,
-            Err(failed) => return self.broke(failed.into()),
+            Err(failed) => {
+                let failed: Result<(), NotDone> = Err(failed.into());
+                let Err(Some(why)) = self.attempt_for_member(failed) else {
+                    return;
+                };
+                self.note(format!("a change cannot be looked at: {why}"));
+                vec![Change::Lagged]
+            }
         };
         let all = changes.contains(&Change::Lagged);
         let touched = |wanted: &dyn Fn(&Change) -> bool| all || changes.iter().any(wanted);
@@ -95,8 +103,14 @@ impl Driver<'_> {
 
     pub(super) fn look_at_mail(&mut self, seat: SeatNo) {
         let seen = post::seen(&self.desk(), self.gears[seat].name());
-        let Some(seen) = self.attempt(seen) else {
-            return;
+        let seen = match self.attempt_for_member(seen) {
+            Ok(seen) => seen,
+            Err(None) => return,
+            Err(Some(why)) => {
+                let name = self.gears[seat].name();
+                self.note(format!("{name} gets no mail: {why}"));
+                MailSeen::default()
+            }
         };
         if seen.unread > self.unread[seat] {
             let member = self.gears[seat].name().clone();
@@ -121,6 +135,10 @@ impl Driver<'_> {
 pub(super) type Changes = mpsc::Receiver<Result<Change, StoreFailure>>;
 
 /// Watches the team's files on a thread of its own, which ends soon after nobody listens any more.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a thread of its own, with nothing else to wait for"
+)]
 pub(super) fn listen(store: &LocalStore) -> Result<std::io::Result<Changes>, StoreFailure> {
     let mut watch = store.watch()?;
     let (sender, receiver) = mpsc::channel(CHANGES);
@@ -131,9 +149,13 @@ pub(super) fn listen(store: &LocalStore) -> Result<std::io::Result<Changes>, Sto
                 Ok(Some(change)) => Ok(change),
                 Err(failed) => Err(failed),
             };
-            let last = change.is_err();
-            if sender.blocking_send(change).is_err() || last {
+            // What stands in the way of one look may be gone at the next, and is told no more often than that.
+            let pause = change.is_err();
+            if sender.blocking_send(change).is_err() {
                 return;
+            }
+            if pause {
+                std::thread::sleep(SITTING);
             }
         }
     };

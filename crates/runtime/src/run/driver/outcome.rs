@@ -7,32 +7,35 @@ use super::super::event::{self, MemberResult, Outcome, Report, TaskResult};
 use super::super::founding;
 use super::super::outfit::Gear;
 use super::super::scheduler::{Ending, Finish, MailSeen, SeatState, SeatView};
-use super::super::{RunError, post};
+use super::super::{own, post};
 use super::Driver;
 use crate::desk::TaskBoard;
 
 impl Driver<'_> {
-    /// Closes the run.
-    ///
-    /// # Errors
-    /// What broke it, or when its end cannot be recorded.
-    pub(super) fn finish(mut self, finish: &Finish) -> Result<Report, RunError> {
+    /// Closes the run. What can no longer be read is reported as it was last seen.
+    pub(super) fn finish(mut self, finish: &Finish) -> Report {
         let now = self.now();
-        if let Some(broken) = self.broken.take() {
-            // The run is over for whoever looks at its record; what failed is told by the error.
-            let _what_failed_may_fail_again =
-                founding::over(&self.ground.store, &self.ground.run, "broke", now.wall);
-            return Err(broken.into());
-        }
-        let board = self.desk().tasks()?;
+        let board = self.desk().tasks();
+        let board = self
+            .attempt(board)
+            .unwrap_or_else(|| self.scheduler.board().clone());
         let outcome = outcome(finish, &board);
-        founding::over(
-            &self.ground.store,
-            &self.ground.run,
-            outcome.word(),
-            now.wall,
-        )?;
-        let leader_unread = self.desk().count_unread(&Name::leader())?;
+        let word = match self.broken {
+            Some(_) => "broke",
+            None => outcome.word(),
+        };
+        let closed = founding::over(&self.ground.store, &self.ground.run, word, now.wall);
+        self.attempt(closed);
+        let unread = self.desk().count_unread(&Name::leader());
+        let leader_unread = self.attempt(unread).unwrap_or(self.leader_unread);
+        let mut mail = Vec::with_capacity(self.gears.len());
+        for seat in 0..self.gears.len() {
+            let seen = post::seen(&self.desk(), self.gears[seat].name());
+            mail.push(self.attempt_for_member(seen).ok());
+        }
+        if let Some(broken) = self.broken.as_ref().map(own::in_full) {
+            self.note(format!("the run broke: {broken}"));
+        }
         let mut tasks: Vec<&Task> = board.tasks.iter().collect();
         let place = |task: &Task| {
             let mut entries = self.setup.file.tasks.iter();
@@ -45,15 +48,18 @@ impl Driver<'_> {
             .into_iter()
             .map(|task| self.task_result(&board, task))
             .collect();
-        let mut members = Vec::with_capacity(self.gears.len());
-        for (view, gear) in self.scheduler.view(now).zip(&self.gears) {
-            let mail = post::seen(&self.desk(), gear.name())?;
-            members.push(self.member_result(&view, gear, mail));
-        }
-        Ok(Report {
+        let seats = self.scheduler.view(now).zip(&self.gears).zip(mail);
+        let members = seats
+            .map(|((view, gear), mail)| self.member_result(&view, gear, mail.unwrap_or(view.mail)))
+            .collect();
+        Report {
             run: self.ground.run.clone(),
             team: self.setup.file.name.to_string(),
-            outcome,
+            outcome: match self.broken {
+                Some(_) => Outcome::Incomplete,
+                None => outcome,
+            },
+            broke: self.broken.as_ref().map(own::in_full),
             elapsed_ms: now.ms.saturating_sub(self.began_ms),
             tasks,
             unreadable: board.unreadable.clone(),
@@ -61,7 +67,7 @@ impl Driver<'_> {
             leader_unread,
             unfinished: self.unfinished.clone(),
             folder: self.ground.store.folder().to_path_buf(),
-        })
+        }
     }
 
     fn member_result(&self, view: &SeatView<'_>, gear: &Gear, mail: MailSeen) -> MemberResult {
@@ -104,6 +110,10 @@ impl Driver<'_> {
 
     /// Why a task that is neither completed nor failed was left.
     fn why_not(&self, board: &TaskBoard, task: &Task) -> Option<String> {
+        let ended = matches!(task.status, Status::Completed | Status::Failed);
+        if let Some(broken) = self.broken.as_ref().filter(|_| !ended) {
+            return Some(format!("the run broke: {}", own::in_full(broken)));
+        }
         if task.status == Status::InProgress {
             let owner = task.owner.as_deref().unwrap_or("somebody");
             return Some(format!("{owner} has it, outside of this run"));

@@ -48,10 +48,19 @@ impl Driver<'_> {
     pub(super) fn start(&mut self, seat: SeatNo, turn: u32, work: &Work) {
         let begun =
             bench(&self.setup, &self.ground, &self.tools).begin(&mut self.gears[seat], turn, work);
-        let Some(begun) = self.attempt(begun) else {
-            // Whatever was begun is found by the next run; here it counts as a turn that was stopped.
-            self.cut_short(seat, turn);
-            return;
+        let begun = match self.attempt_for_member(begun) {
+            Ok(begun) => begun,
+            Err(Some(why)) => {
+                if let Some(turn) = self.gears[seat].turn.as_mut() {
+                    turn.group = None;
+                }
+                Begun::Crashed(why)
+            }
+            Err(None) => {
+                // Whatever was begun is found by the next run; here it counts as a turn that was stopped.
+                self.cut_short(seat, turn);
+                return;
+            }
         };
         match begun {
             Begun::Running => self.running(seat, turn),
@@ -114,9 +123,13 @@ impl Driver<'_> {
             return;
         };
         let read = ending::read(&self.tools, &gear.profile, gear.name(), begun, &ended);
-        match self.attempt(read) {
-            Some(result) => self.report(seat, turn, result),
-            None => self.cut_short(seat, turn),
+        match self.attempt_for_member(read) {
+            Ok(result) => self.report(seat, turn, result),
+            Err(Some(why)) => {
+                let result = TurnResult::before_start(TurnOutcome::Failed, why);
+                self.report(seat, turn, result);
+            }
+            Err(None) => self.cut_short(seat, turn),
         }
     }
 
@@ -178,7 +191,22 @@ impl Driver<'_> {
     ) {
         let recorded =
             bench(&self.setup, &self.ground, &self.tools).settle(&mut self.gears[seat], task, mail);
-        let recorded = self.attempt(recorded).flatten();
+        let recorded = match self.attempt_for_member(recorded) {
+            Ok(recorded) => recorded,
+            Err(why) => {
+                if let Some(why) = why {
+                    let name = self.gears[seat].name();
+                    self.note(format!(
+                        "the end of a turn of {name} is not recorded whole: {why}"
+                    ));
+                    // What is not known to be held would be in progress for ever.
+                    if let Some(claim) = self.gears[seat].claim.clone() {
+                        self.put_back(seat, claim.task.as_str());
+                    }
+                }
+                None
+            }
+        };
         let status = recorded.as_ref().and_then(|recorded| recorded.status);
         self.handle(Event::Settled {
             seat,

@@ -196,6 +196,10 @@ fn a_record_of_a_run_that_is_gone_stops_nobody() {
 }
 
 #[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a limit must pass while nothing looks"
+)]
 fn a_turn_that_ended_while_the_run_was_held_still_has_ended_by_itself() {
     let crew = Crew::new(
         "time_limit = '1500ms'\n[defaults]\nprofile = 'sh'\nturn_limit = '1s'\n[[members]]\nname = 'a'\n\

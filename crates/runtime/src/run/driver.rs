@@ -534,6 +534,10 @@ fn plan(setup: &Setup<'_>, gears: &[Gear]) -> RunPlan {
 type Changes = mpsc::Receiver<Result<Change, StoreFailure>>;
 
 /// Watches the team's files on a thread of its own, which ends soon after nobody listens any more.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the thread does nothing but wait, and after a failed look there is no event to wait for"
+)]
 fn listen(store: &LocalStore) -> Result<std::io::Result<Changes>, StoreFailure> {
     let mut watch = store.watch()?;
     let (sender, receiver) = mpsc::channel(CHANGES);

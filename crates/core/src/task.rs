@@ -316,6 +316,8 @@ impl Task {
             self.prove(token)?;
         }
         self.free();
+        // Why it failed is no result of the attempt to come.
+        self.result = None;
         Ok(())
     }
 

@@ -112,6 +112,16 @@ impl Ui {
         self.raw(b"\n");
     }
 
+    /// Writes a text of others with each line set in, so that none of it can pass for a line of this program.
+    pub(crate) fn indented(&mut self, text: &str) {
+        let shown = visible(text, Lines::Keep);
+        for line in shown.split('\n') {
+            self.raw(b"    ");
+            self.raw(line.as_bytes());
+            self.raw(b"\n");
+        }
+    }
+
     /// Writes a JSON answer.
     pub(crate) fn json(&mut self, value: &Value, layout: Layout) {
         let text = match layout {

@@ -198,3 +198,28 @@ fn a_fresh_run_ends_what_a_killed_one_left_before_it_removes_the_team() {
     assert_eq!(facts(&seen, "run_started")[0]["founding"], "anew");
     assert_eq!(crew.processes(), [] as [u32; 0]);
 }
+
+#[test]
+fn an_interrupt_while_an_earlier_run_is_cleared_away_is_followed_after_that() {
+    let crew = Crew::new(
+        "[defaults]\nprofile = 'sh'\n[[members]]\nname = 'a'\n\
+         [[tasks]]\nid = 't'\ndescription = 'x'\nscript = '''\ntrap \"\" TERM INT\ntouch up\nwhile :; do sleep 0.1; done'''\n",
+    );
+    let mut first = crew.start(&[]);
+    first.event("turn_started", "a");
+    while !crew.root().join("up").exists() {
+        std::thread::yield_now();
+    }
+    first.kill();
+    let mut second = crew.start(&[]);
+    second.until(|fact| fact["note"] == "ending what an earlier run left");
+    second.signal("INT");
+    let (status, seen, _) = second.end();
+    assert_eq!(status, Some(130), "{seen:#?}");
+    assert!(
+        seen.iter().all(|fact| fact["event"] != "turn_started"),
+        "{seen:#?}"
+    );
+    assert_eq!(crew.processes(), [] as [u32; 0]);
+    assert_eq!(crew.task("t")["status"], "pending");
+}

@@ -29,7 +29,7 @@ use pitcrew_store::{Project, StoreFailure};
 
 use crate::clock::{EntropyError, SystemClock, SystemEntropy};
 use crate::desk::{Failure, NotDone, TaskBoard};
-use crate::process::{Blindness, Identity, SpawnError};
+use crate::process::{Blindness, Identity, Interrupts, SpawnError};
 use crate::profile::Profiles;
 use crate::teamfile::TeamFile;
 
@@ -205,9 +205,14 @@ async fn conduct(setup: Setup<'_>, watcher: &mut dyn Watcher) -> Result<Report, 
         clock: Arc::new(SystemClock),
         entropy: SystemEntropy,
     };
+    // What an earlier run left is cleared whole before a wish to end is followed.
+    let interrupts = Interrupts::listen().map_err(|refused| RunError::System {
+        what: "listen to signals",
+        why: refused.to_string(),
+    })?;
     let ground = founding::ground(&setup, &tools, watcher).await?;
     driver::Driver::new(setup, tools, ground, gears, watcher)?
-        .drive()
+        .drive(interrupts)
         .await
 }
 

@@ -135,11 +135,13 @@ fn acknowledge(
             unread.push(mail.message.id);
             Ok(ControlFlow::Continue(()))
         })?;
+        desk.acknowledge_listed(owner, &unread)?;
         unread.iter().map(String::as_str).collect()
     } else {
-        ids.iter().map(String::as_str).collect()
+        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+        desk.acknowledge(owner, &ids)?;
+        ids
     };
-    desk.acknowledge(owner, &ids)?;
     if context.ui.json {
         context.ui.json(
             &json!({ "ok": true, "acknowledged": ids.len() }),
@@ -172,16 +174,16 @@ impl Inbox {
             context.ui.json(&answer, Layout::Pretty);
         } else {
             listing::heading(context.ui, &taken.message, "");
-            context.ui.text(&taken.message.body);
+            context.ui.indented(&taken.message.body);
         }
         context.ui.flush();
         // Only a reader that got the text has used it.
         if self.and_ack && context.ui.is_open() {
             desk.acknowledge(owner, &[&id])?;
         } else if !self.and_ack && !context.ui.json {
-            context
-                .ui
-                .say(&format!("when you have used it: pitcrew inbox --ack {id}"));
+            context.ui.say(&format!(
+                "when you have used it: pitcrew --as {owner} inbox --ack {id}"
+            ));
         }
         Ok(Exit::Done)
     }

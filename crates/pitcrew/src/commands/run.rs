@@ -139,6 +139,13 @@ impl RunTeam {
         } else {
             results::write(context.ui, &context.environment.cwd, &report);
         }
+        if let Some(why) = &report.broke {
+            context.ui.complain(
+                &format!("the run broke: {why}"),
+                Some("see `pitcrew doctor`, then start it again"),
+            );
+            return Ok(Exit::Failed);
+        }
         Ok(exit(&report))
     }
 }

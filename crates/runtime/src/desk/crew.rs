@@ -76,6 +76,7 @@ impl Desk<'_> {
     /// `task_exists` when somebody added a task of that id in between.
     pub fn move_in(&self, blueprint: &Blueprint) -> Result<Vec<TaskId>, NotDone> {
         self.write_tasks(blueprint.tasks.clone())
+            .map_err(|unwritten| unwritten.why)
     }
 
     /// Founds the team in a store that is its own already: whole, or not at all when a member or a task cannot be. The

@@ -6,8 +6,8 @@
 
 use pitcrew_core::identity::Speaker;
 use pitcrew_core::mailbox::{
-    self, Draft, Fact, Intent, Line, Message, MessageKey, Receipt, compose, compose_broadcast,
-    read_record,
+    self, Draft, Fact, Intent, Line, Message, MessageKey, OpenMessage, Receipt, compose,
+    compose_broadcast, read_record,
 };
 use pitcrew_core::refusal::NameKind;
 use pitcrew_core::roster::Team;
@@ -17,7 +17,10 @@ use pitcrew_store::{Log, StoreExt};
 use serde::Serialize;
 
 use super::index::each_line;
-use super::{Credentials, Desk, NotDone};
+use super::{Credentials, Desk, MailIndex, NotDone};
+
+/// How many dead letters and misfits one taking deals with, at the most.
+const ROUNDS: usize = 64;
 
 /// What the keys of notices about dead letters begin with.
 const DEAD_LETTER: &str = "dead-letter:";
@@ -185,7 +188,7 @@ impl Desk<'_> {
         lease_ms: i64,
     ) -> Result<Option<Taken>, NotDone> {
         let team = self.roster()?;
-        loop {
+        for _ in 0..ROUNDS {
             let now = self.now();
             let until = now.plus_millis(lease_ms.max(0));
             let (open, exhausted) = self.with_index(owner, |index| {
@@ -202,22 +205,41 @@ impl Desk<'_> {
                 Ok((open, exhausted))
             })?;
             for given_up in &exhausted {
-                self.bury(&team, owner, given_up.at, given_up.attempts)?;
+                match self.open_message(owner, given_up)? {
+                    Some(message) => self.bury(&team, owner, &message, given_up.attempts)?,
+                    None => self.forget_index(owner)?,
+                }
             }
             match open {
-                Some(open) => {
-                    let Some(message) = self.message_at(owner, open.at)? else {
-                        continue;
-                    };
-                    return Ok(Some(Taken {
-                        message,
-                        attempt: open.attempts,
-                    }));
-                }
+                Some(open) => match self.open_message(owner, &open)? {
+                    Some(message) => {
+                        return Ok(Some(Taken {
+                            message,
+                            attempt: open.attempts,
+                        }));
+                    }
+                    None => self.forget_index(owner)?,
+                },
                 None if exhausted.is_empty() => return Ok(None),
                 None => self.refresh_index(owner),
             }
         }
+        Ok(None)
+    }
+
+    /// The message that the index says is open, if the log says so too.
+    fn open_message(&self, owner: &Name, open: &OpenMessage) -> Result<Option<Message>, NotDone> {
+        let message = self.message_at(owner, open.at)?;
+        Ok(message.filter(|message| MessageKey::of(&message.id) == open.key))
+    }
+
+    /// Drops an index that does not fit its log; the log is read again.
+    fn forget_index(&self, owner: &Name) -> Result<(), NotDone> {
+        let forgotten = self.store.update::<MailIndex, (), Refusal>(owner, |slot| {
+            *slot = None;
+            Ok(())
+        })?;
+        Ok(forgotten?)
     }
 
     fn message_at(&self, owner: &Name, at: u64) -> Result<Option<Message>, NotDone> {
@@ -230,17 +252,20 @@ impl Desk<'_> {
     }
 
     /// Tells the sender, then gives the message up. A crash in between tells the sender once more under the same key.
-    fn bury(&self, team: &Team, owner: &Name, at: u64, attempts: u32) -> Result<(), NotDone> {
-        let Some(message) = self.message_at(owner, at)? else {
-            return Ok(());
-        };
+    fn bury(
+        &self,
+        team: &Team,
+        owner: &Name,
+        message: &Message,
+        attempts: u32,
+    ) -> Result<(), NotDone> {
         // Nobody is told that a notice of this kind was not read: that would go on for ever.
         if !message
             .idempotency_key
             .as_deref()
             .is_some_and(|key| key.starts_with(DEAD_LETTER))
         {
-            self.tell_sender(team, owner, &message, attempts)?;
+            self.tell_sender(team, owner, message, attempts)?;
         }
         let detail = format!("delivered {attempts} times and never acknowledged");
         let fact = Receipt::noted(&message.id, Fact::DeadLettered, self.now(), Some(detail));
@@ -327,6 +352,24 @@ impl Desk<'_> {
             });
             Ok(())
         });
+    }
+
+    /// Acknowledges messages that were just listed as unread in `owner`'s mailbox, without looking for them again.
+    ///
+    /// # Errors
+    /// When the receipts cannot be kept; then none counts.
+    pub fn acknowledge_listed(&self, owner: &Name, ids: &[String]) -> Result<(), NotDone> {
+        let mut receipts = Vec::with_capacity(ids.len());
+        for id in ids {
+            receipts.push(line_of(&Receipt::delivered(id, self.now()))?);
+        }
+        if !receipts.is_empty() {
+            let lines: Vec<&[u8]> = receipts.iter().map(Vec::as_slice).collect();
+            self.store.append(&Log::Mailbox(owner.clone()), &lines)?;
+            self.refresh_index(owner);
+            self.move_offset(owner);
+        }
+        Ok(())
     }
 
     /// Ends a reader's hold on a message without acknowledging it: the next reader gets it at once. With `attempt`,

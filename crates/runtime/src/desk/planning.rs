@@ -25,6 +25,18 @@ pub struct TaskPlan {
     pub blocked_by: Vec<TaskId>,
 }
 
+/// How often a number for a task is looked for, at the most.
+const ROUNDS: usize = 256;
+
+/// Tasks that were not all written.
+#[derive(Debug)]
+pub(super) struct Unwritten {
+    /// How many were.
+    written: usize,
+    /// Why not the next.
+    pub(super) why: NotDone,
+}
+
 impl Desk<'_> {
     /// Adds tasks: all of them, or none when one of them cannot be. Answers their ids in the order given.
     ///
@@ -32,24 +44,55 @@ impl Desk<'_> {
     /// `invalid_input` for an empty description, `unknown_member`, `task_exists`, `invalid_dependency`.
     pub fn add_tasks(&self, plans: &[TaskPlan]) -> Result<Vec<TaskId>, NotDone> {
         let team = self.roster()?;
-        let tasks = self.lay_out(&team, &self.tasks()?, plans)?;
-        self.write_tasks(tasks)
+        let numbers_itself = plans.iter().any(|plan| plan.id.is_none());
+        for _ in 0..ROUNDS {
+            let tasks = self.lay_out(&team, &self.tasks()?, plans)?;
+            match self.write_tasks(tasks) {
+                // Somebody else took the number that was free just now; the next one is tried.
+                Err(Unwritten {
+                    written: 0,
+                    why: NotDone::Refused(Refusal::TaskExists { .. }),
+                }) if numbers_itself => {}
+                Err(unwritten) => return Err(unwritten.why),
+                Ok(ids) => return Ok(ids),
+            }
+        }
+        Err(Refusal::TaskExists {
+            id: "of the next number".to_string(),
+        }
+        .into())
     }
 
-    pub(super) fn write_tasks(&self, tasks: Vec<(TaskId, Task)>) -> Result<Vec<TaskId>, NotDone> {
+    pub(super) fn write_tasks(&self, tasks: Vec<(TaskId, Task)>) -> Result<Vec<TaskId>, Unwritten> {
         // What others wait for is written first, so that a crash leaves no task that waits for nothing.
         let mut order: Vec<usize> = (0..tasks.len()).collect();
         order.sort_by(|a, b| waits_for(&tasks, *a, *b));
-        for index in order {
+        for (written, index) in order.into_iter().enumerate() {
             let (id, task) = &tasks[index];
-            self.store
+            let kept = self
+                .store
                 .update::<Task, (), Refusal>(id, |slot| match slot {
                     Some(_) => Err(Refusal::TaskExists { id: id.to_string() }),
                     None => {
                         *slot = Some(task.clone());
                         Ok(())
                     }
-                })??;
+                });
+            match kept {
+                Ok(Ok(())) => {}
+                Ok(Err(refused)) => {
+                    return Err(Unwritten {
+                        written,
+                        why: refused.into(),
+                    });
+                }
+                Err(failed) => {
+                    return Err(Unwritten {
+                        written,
+                        why: failed.into(),
+                    });
+                }
+            }
         }
         Ok(tasks.into_iter().map(|(id, _)| id).collect())
     }
@@ -117,6 +160,7 @@ fn next_number(taken: &[String]) -> u64 {
     taken
         .iter()
         .filter_map(|id| id.parse::<u64>().ok())
+        .filter(|number| *number < u64::MAX)
         .max()
         .unwrap_or(0)
         + 1

@@ -94,7 +94,8 @@ impl Desk<'_> {
             task.claim(&claimant, &ready, self.now())?;
             Ok(task.clone())
         })??;
-        self.beat(name, 1, true)?;
+        // The claim is durable and is the answer. The heartbeat only repeats it for programs that look there.
+        let _ = self.beat(name, 1, true);
         Ok(task)
     }
 
@@ -176,10 +177,12 @@ impl Desk<'_> {
             task.transition(change.from, change.to, change.token, result, now)
         })?;
         if let Some(worker) = worker {
-            self.report(worker, &task, change.result)?;
+            // The change is durable and is the answer; the outbox only repeats it.
+            let _ = self.report(worker, &task, change.result);
         }
         if task.status == Status::Failed {
-            self.announce_blocked(&task)?;
+            // So is the failure. The dependants stay blocked by it, whether the leader could be told or not.
+            let _ = self.announce_blocked(&task);
         }
         Ok(task)
     }

@@ -27,6 +27,9 @@ use crate::process::{
 /// How long the processes of a run that was killed may take to end when asked.
 const GRACE: Duration = Duration::from_secs(5);
 
+/// Clearing that takes longer than this is told.
+const UNTOLD: Duration = Duration::from_millis(500);
+
 /// Clears away what any member's unfinished turn left.
 ///
 /// # Errors
@@ -60,7 +63,19 @@ pub(super) async fn clear(
         }
     }
     let mut ended = vec![0; left.len()];
-    while let Some(done) = endings.join_next().await {
+    let mut slow = std::pin::pin!(tokio::time::sleep(UNTOLD));
+    let mut told = false;
+    loop {
+        let done = tokio::select! {
+            done = endings.join_next() => done,
+            () = &mut slow, if !told => {
+                told = true;
+                let note = "ending what an earlier run left".to_string();
+                tools.tell(watcher, &Fact::Noted { note });
+                continue;
+            }
+        };
+        let Some(done) = done else { break };
         let (place, outcome) = done.map_err(|broken| RunError::System {
             what: "end what an earlier run left",
             why: broken.to_string(),

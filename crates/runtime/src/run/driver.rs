@@ -127,17 +127,24 @@ impl<'a> Driver<'a> {
     ///
     /// # Errors
     /// When it cannot begin. What fails later stands in the report.
-    pub(super) async fn drive(mut self) -> Result<Report, RunError> {
+    pub(super) async fn drive(mut self, mut interrupts: Interrupts) -> Result<Report, RunError> {
         let cannot = |what| {
             move |refused: std::io::Error| RunError::System {
                 what,
                 why: refused.to_string(),
             }
         };
-        let mut interrupts = Interrupts::listen().map_err(cannot("listen to signals"))?;
         let mut changes =
             looking::listen(&self.ground.store)?.map_err(cannot("start the watching thread"))?;
         self.begin()?;
+        // Somebody may have wished it to end while it was made ready.
+        tokio::task::yield_now().await;
+        while tokio::time::timeout(Duration::ZERO, interrupts.next())
+            .await
+            .is_ok()
+        {
+            self.interrupted();
+        }
         loop {
             if let Some(finish) = self.carry_out() {
                 return Ok(self.finish(&finish));

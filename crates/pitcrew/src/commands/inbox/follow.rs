@@ -73,7 +73,7 @@ fn show(ui: &mut Ui, message: &Message, line: &[u8]) {
         ui.json(&Value::Object(object), Layout::Compact);
     } else {
         heading(ui, message, "");
-        ui.text(&message.body);
+        ui.indented(&message.body);
     }
     ui.flush();
 }

@@ -19,7 +19,7 @@ pub(super) fn heading(ui: &mut Ui, message: &Message, state: &str) {
     let verified = if message.verified == Some(true) {
         ", verified"
     } else {
-        ""
+        ", not verified"
     };
     let head = format!(
         "{}  from {}{verified}  {}{state}",
@@ -55,7 +55,7 @@ pub(super) fn list(
             (None, false, None) => String::new(),
         };
         heading(ui, &mail.message, &state);
-        ui.text(&mail.message.body);
+        ui.indented(&mail.message.body);
         ui.is_open()
     })?;
     for damage in &report.damage {
@@ -182,7 +182,12 @@ fn value_of(mail: &Mail) -> Value {
     let raw: Result<serde_json::Map<String, Value>, _> = pitcrew_core::json::read(&mail.line);
     let mut object = serde_json::Map::new();
     object.insert("type".to_string(), "message".into());
-    object.extend(raw.unwrap_or_default());
+    // A line that only the tolerant reading takes is shown as that reading has it.
+    let as_read = || match serde_json::to_value(&mail.message) {
+        Ok(Value::Object(message)) => message,
+        _ => serde_json::Map::new(),
+    };
+    object.extend(raw.unwrap_or_else(|_| as_read()));
     if let Some(at) = &mail.delivered_at {
         object.insert("deliveredAt".to_string(), at.as_str().into());
     }

@@ -25,7 +25,8 @@ pub(super) const ENTRY: Entry = Entry::new::<Init>("init", "Found a team, with m
 /// Found a team, with members and tasks
 ///
 /// The team is a folder of plain files below the project's root. Nothing is started: members are whoever speaks in
-/// their names, people and agents alike. The team appears whole or not at all.
+/// their names, people and agents alike. The team appears with all its members in one step;
+/// its tasks follow, those that others wait for first.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   pitcrew team init audit --member ann --member bob:coder --task 'List the modules' --task 'Find dead code'

@@ -6,7 +6,7 @@ use pitcrew_core::{Name, Timestamp};
 use super::super::event::{self, MemberResult, Outcome, Report, TaskResult};
 use super::super::founding;
 use super::super::outfit::Gear;
-use super::super::scheduler::{Ending, Finish, MailSeen, SeatState, SeatView};
+use super::super::scheduler::{Ending, Finish, MailSeen, SeatState, SeatView, StopReason};
 use super::super::{own, post};
 use super::Driver;
 use crate::desk::TaskBoard;
@@ -135,7 +135,10 @@ impl Driver<'_> {
             .scheduler
             .view(self.now())
             .filter(|view| assignee.is_none_or(|name| name == view.name.as_str()))
-            .any(|view| matches!(view.state, SeatState::Stopped(_)));
+            .any(|view| match view.state {
+                SeatState::Stopped(StopReason::OnlyTalk { .. }) => false,
+                state => matches!(state, SeatState::Stopped(_)),
+            });
         Some(match (assignee, stopped) {
             (Some(name), true) => format!("{name} takes no more turns"),
             (None, true) => "nobody who could do it takes more turns".to_string(),

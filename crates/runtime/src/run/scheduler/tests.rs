@@ -503,6 +503,10 @@ fn g10_two_members_that_only_thank_each_other_are_damped_and_the_leader_is_told(
     assert_eq!(turns, [6, 6]);
     assert_eq!(told, 1, "b's last letter wakes nobody");
     assert!(scene.scheduler.over);
+    // Why it was not answered stays to be seen.
+    let states: Vec<SeatState> = scene.scheduler.view(at(0)).map(|seat| seat.state).collect();
+    let muted = SeatState::Stopped(StopReason::OnlyTalk { turns: 6 });
+    assert_eq!(states, [muted, SeatState::Idle]);
 }
 
 #[test]

@@ -19,7 +19,7 @@ pub enum SeatState {
     Restarting(i64),
     /// Its work failed and is tried again then.
     Retrying(i64),
-    /// It takes no more turns.
+    /// It takes no more turns, or none for the mail that it has.
     Stopped(StopReason),
 }
 
@@ -68,7 +68,14 @@ impl Scheduler {
             return SeatState::Stopped(reason);
         }
         let Some((_, at)) = self.prospect(seat, now).filter(|(_, at)| *at > now.ms) else {
-            return SeatState::Idle;
+            // Its mail waits for another reason than that the run is over.
+            let muted = state.only_talks && state.mail.from_peers > 0 && state.task().is_none();
+            return match muted {
+                true => SeatState::Stopped(StopReason::OnlyTalk {
+                    turns: state.mail_turns,
+                }),
+                false => SeatState::Idle,
+            };
         };
         let limited = state
             .paused

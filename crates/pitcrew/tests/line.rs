@@ -44,10 +44,10 @@ fn the_first_team_of_the_help_page_can_be_followed_to_its_end() {
     let id = call(&["--as", "ann", "send", "bob", "I have the README"]);
     let inbox = call(&["--as", "bob", "inbox"]);
     assert!(
-        inbox.starts_with(&format!("{}  from ann  ", id.trim())),
+        inbox.starts_with(&format!("{}  from ann, not verified  ", id.trim())),
         "{inbox}"
     );
-    assert!(inbox.ends_with("Z\nI have the README\n"), "{inbox}");
+    assert!(inbox.ends_with("Z\n    I have the README\n"), "{inbox}");
     assert_eq!(
         call(&["--as", "ann", "task", "done", "1", "Two parts"]),
         "1  completed\n"

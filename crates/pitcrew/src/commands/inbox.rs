@@ -135,8 +135,9 @@ fn acknowledge(
             unread.push(mail.message.id);
             Ok(ControlFlow::Continue(()))
         })?;
-        desk.acknowledge_listed(owner, &unread)?;
-        unread.iter().map(String::as_str).collect()
+        let ids: Vec<&str> = unread.iter().map(String::as_str).collect();
+        desk.acknowledge_listed(owner, &ids)?;
+        ids
     } else {
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
         desk.acknowledge(owner, &ids)?;

@@ -310,7 +310,7 @@ impl Desk<'_> {
     pub fn acknowledge(&self, owner: &Name, ids: &[&str]) -> Result<(), NotDone> {
         let mut index = self.kept_index(owner)?;
         self.catch_up(owner, &mut index)?;
-        let mut receipts = Vec::with_capacity(ids.len());
+        let mut open: Vec<&str> = Vec::with_capacity(ids.len());
         for id in ids {
             if !index.unread.holds(MessageKey::of(id)) {
                 let found =
@@ -323,15 +323,9 @@ impl Desk<'_> {
                     continue;
                 }
             }
-            receipts.push(line_of(&Receipt::delivered(id, self.now()))?);
+            open.push(id);
         }
-        if !receipts.is_empty() {
-            let lines: Vec<&[u8]> = receipts.iter().map(Vec::as_slice).collect();
-            self.store.append(&Log::Mailbox(owner.clone()), &lines)?;
-            self.refresh_index(owner);
-            self.move_offset(owner);
-        }
-        Ok(())
+        self.acknowledge_listed(owner, &open)
     }
 
     /// Moves the reference's read cursor to where everything before is used. It never moves back, and nothing of ours
@@ -358,7 +352,7 @@ impl Desk<'_> {
     ///
     /// # Errors
     /// When the receipts cannot be kept; then none counts.
-    pub fn acknowledge_listed(&self, owner: &Name, ids: &[String]) -> Result<(), NotDone> {
+    pub fn acknowledge_listed(&self, owner: &Name, ids: &[&str]) -> Result<(), NotDone> {
         let mut receipts = Vec::with_capacity(ids.len());
         for id in ids {
             receipts.push(line_of(&Receipt::delivered(id, self.now()))?);

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+pub(crate) use pitcrew_runtime::teamfile::span_words as words;
+
 /// Units with their length in milliseconds, each before its own prefix.
 const UNITS: [(&str, u64); 5] = [
     ("ms", 1),
@@ -40,20 +42,6 @@ fn read(text: &str) -> Option<u64> {
 /// A span in milliseconds, as rules take it.
 pub(crate) fn millis(span: Duration) -> i64 {
     i64::try_from(span.as_millis()).unwrap_or(i64::MAX)
-}
-
-/// A span as people write it, in whole seconds and larger units; milliseconds below a second.
-pub(crate) fn words(span: Duration) -> String {
-    let seconds = span.as_secs();
-    if seconds == 0 {
-        return format!("{}ms", span.as_millis());
-    }
-    let (hours, minutes, seconds) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
-    let parts = [(hours, "h"), (minutes, "m"), (seconds, "s")];
-    let named = parts.iter().filter(|(number, _)| *number > 0);
-    named
-        .map(|(number, unit)| format!("{number}{unit}"))
-        .collect()
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ pub(crate) mod completions;
 pub(crate) mod discover;
 pub(crate) mod discoveries;
 pub(crate) mod doctor;
+pub(crate) mod guard;
 pub(crate) mod inbox;
 pub(crate) mod limits;
 pub(crate) mod man;
@@ -46,6 +47,7 @@ pub(crate) const SECTIONS: &[Section] = &[
             claim::ENTRY,
             release::ENTRY,
             claims::ENTRY,
+            guard::ENTRY,
             discover::ENTRY,
             discoveries::ENTRY,
             limits::ENTRY,

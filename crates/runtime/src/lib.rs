@@ -6,6 +6,8 @@
 
 pub mod clock;
 pub mod desk;
+pub mod git;
+pub mod guard;
 pub mod overlay;
 pub mod process;
 pub mod profile;

@@ -26,8 +26,8 @@ pub(crate) const ENTRY: Entry = Entry::new::<ClaimLines>(
 /// Hold lines of a file, so that nobody else edits them
 ///
 /// Lines count as your editor counts them, first and last included. A claim takes the place of your other lines in the
-/// file and is renewed by claiming the same lines again. It ends when it is released, when its time is over, or with
-/// you.
+/// file and is renewed by claiming the same lines again. It follows its lines when others insert or delete above
+/// them, as long as their content tells where they are. It ends when it is released, when its time is over, or with you.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   pitcrew claim src/parser.rs 120 180
@@ -60,8 +60,10 @@ impl Run for ClaimLines {
         let lines = Lines::parse(&self.start, &self.end)?;
         let team = context.open_team()?;
         let until = |wait| team.desk().now().plus_millis(millis(wait));
+        let file = context.file(&self.file, None)?;
         let wish = ClaimWish {
-            file: context.file(&self.file, None)?,
+            text: context.file_lines(&file, None)?,
+            file,
             lines,
             ttl_ms: self.ttl.map_or(TTL_MS, |ttl| millis(ttl).unsigned_abs()),
             mode: match self.extend {
@@ -75,7 +77,10 @@ impl Run for ClaimLines {
         let who = context.credentials(&team.name);
         let Answer { outcome, events } = team.desk().claim_lines(&who, &wish)?;
         match outcome {
-            Outcome::Held { claim } => Ok(held(context, &claim, was_renewed(&events))),
+            Outcome::Held { claim } => {
+                tell_of_moves(context, &events, &claim);
+                Ok(held(context, &claim, was_renewed(&events)))
+            }
             Outcome::Waiting { waiting, behind } => {
                 let line = Line {
                     team: &team,
@@ -84,6 +89,22 @@ impl Run for ClaimLines {
                 };
                 line.stand(context, &behind)
             }
+        }
+    }
+}
+
+/// Says that the member's own lines had moved, when the claim takes their place: whoever renews by old numbers would
+/// lose them without a word.
+fn tell_of_moves(context: &mut Context<'_>, events: &[ClaimEvent], made: &Claim) {
+    for event in events {
+        if let ClaimEvent::ClaimMoved { claim, from } = event
+            && claim.member == made.member
+            && claim.lines != made.lines
+        {
+            context.ui.say(&format!(
+                "the lines that you claimed as {from} are {} now",
+                claim.lines
+            ));
         }
     }
 }
@@ -151,6 +172,7 @@ impl Line<'_> {
         }
         // The time is over, or the lines came in another way. One more try says which, and who is in the way.
         self.wish.patience = Patience::None;
+        self.wish.text = context.file_lines(&self.wish.file, None)?;
         let answer = desk.claim_lines(&context.credentials(&self.team.name), &self.wish)?;
         match answer.outcome {
             Outcome::Held { claim } => Ok(held(context, &claim, false)),

@@ -35,7 +35,10 @@ impl Run for Release {
         let team = context.open_team()?;
         let file = context.file(&self.file, None)?;
         let me = context.me(&team)?;
-        let events = team.desk().release_lines(&me, &file, part)?;
+        let text = context.file_lines(&file, None)?;
+        let events = team
+            .desk()
+            .release_lines_on(&me, &file, part, text.as_ref())?;
         if context.ui.json {
             context.ui.json(&answer(&events), Layout::Pretty);
             return Ok(Exit::Done);

@@ -24,6 +24,7 @@ fn wish(start: u64, end: u64) -> ClaimWish {
         ttl_ms: TTL_MS,
         mode: Mode::Replace,
         patience: Patience::None,
+        text: None,
     }
 }
 

@@ -148,7 +148,10 @@ pub(super) fn list_claims(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
     let team = call.open_known()?;
     let file = call.path_in("file")?;
     let desk = team.desk();
-    done(claims::answer(&desk.claims()?, file.as_ref(), desk.now()))
+    let (held, now) = (desk.claims()?, desk.now());
+    let start = call.optional("cwd")?.map(str::to_string);
+    let listed = claims::Listed::of(call.context, &held, file.as_ref(), start.as_deref(), now)?;
+    done(listed.answer())
 }
 
 /// `share-discovery`

@@ -24,6 +24,7 @@ use crate::name::Name;
 use crate::time::Timestamp;
 
 mod anchor;
+mod edit;
 mod end;
 mod event;
 mod follow;
@@ -39,6 +40,7 @@ mod shift;
 mod text;
 
 pub use anchor::{Anchor, Lost};
+pub use edit::{LooseFile, replaced};
 pub use end::Move;
 pub use event::{ClaimEvent, EndCause};
 pub use follow::{Followed, Moved, Standing};

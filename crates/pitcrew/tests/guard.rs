@@ -16,7 +16,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 
 use repository::Repository;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 fn held(answer: &Value) -> Vec<(String, String, u64, u64)> {
     let text = |value: &Value| value.as_str().unwrap().to_string();
@@ -389,6 +389,62 @@ fn an_edit_a_range_and_a_patch_are_judged_too() {
     assert_eq!(feed(&inside), Some(1));
     assert_eq!(feed("no diff"), Some(1));
     assert_eq!(feed(""), Some(0));
+}
+
+#[test]
+fn the_hook_of_an_agent_cli_is_answered_in_its_way() {
+    let here = Repository::bare();
+    here.numbered("src/a", 1..=40);
+    here.commit("first");
+    here.claim("ada", "src/a", 10, 20);
+    let root = here.root();
+    let absolute = root.join("src/a");
+    let absolute = absolute.to_str().unwrap();
+    let cwd = root.join("src");
+    let hook = |input: Value| {
+        let line = ["--team", "t", "--as", "bob", "guard", "check", "--hook"];
+        let answer = here.sandbox.feed(line, input.to_string().as_bytes());
+        assert_eq!(answer.stdout, "");
+        if answer.status == Some(2) {
+            assert!(
+                answer.stderr.contains("ada holds src/a 10-20"),
+                "{answer:#?}"
+            );
+            assert!(answer.stderr.contains("ask ada"), "{answer:#?}");
+        }
+        answer.status
+    };
+    let claude = |old: &str| json!({ "hook_event_name": "PreToolUse", "cwd": root, "tool_name": "Edit", "tool_input": { "file_path": absolute, "old_string": old, "new_string": "x" } });
+    assert_eq!(hook(claude("line 15\n")), Some(2));
+    assert_eq!(hook(claude("line 9\n")), Some(0));
+    assert_eq!(hook(claude("line 20\nline 21\n")), Some(2));
+    assert_eq!(hook(claude("not there")), Some(2));
+    let several = json!({ "cwd": root, "tool_input": { "file_path": "src/a", "edits": [{ "old_string": "line 30" }, { "old_string": "line 12\n" }] } });
+    assert_eq!(hook(several), Some(2));
+    let written = json!({ "cwd": root, "tool_name": "Write", "tool_input": { "file_path": "src/a", "content": "x" } });
+    assert_eq!(hook(written), Some(2));
+    let read = json!({ "cwd": root, "tool_name": "Read", "tool_input": { "file_path": "src/a" } });
+    assert_eq!(hook(read), Some(0));
+    let args = json!({ "path": "a", "old_str": "line 11\n" }).to_string();
+    assert_eq!(
+        hook(json!({ "cwd": cwd, "toolName": "edit", "toolArgs": args })),
+        Some(2)
+    );
+    let patch = |line: u32| {
+        format!("*** Begin Patch\n*** Update File: src/a\n@@\n-line {line}\n+x\n*** End Patch\n")
+    };
+    let codex = |line| json!({ "cwd": root, "tool_name": "apply_patch", "tool_input": { "command": patch(line) } });
+    assert_eq!(hook(codex(13)), Some(2));
+    assert_eq!(hook(codex(33)), Some(0));
+    assert_eq!(
+        hook(json!({ "cwd": root, "tool_name": "Bash", "tool_input": { "command": "ls" } })),
+        Some(0)
+    );
+    assert_eq!(
+        hook(json!({ "cwd": root, "tool_input": { "file_path": "/etc/passwd" } })),
+        Some(0)
+    );
+    assert_eq!(hook(json!([])), Some(1));
 }
 
 #[test]

@@ -10,6 +10,7 @@ use crate::halt::Halt;
 
 mod check;
 mod hook;
+mod tool;
 
 /// The row of this group.
 pub(crate) const ENTRY: Entry = Entry::group(

@@ -15,6 +15,7 @@ use pitcrew_store::Project;
 use pitcrew_store::files::Workspace;
 use serde_json::json;
 
+use super::tool::ToolUse;
 use crate::cli::{Entry, Run};
 use crate::commands::body::read_stdin;
 use crate::context::{Context, OpenTeam};
@@ -36,16 +37,18 @@ pub(super) const ENTRY: Entry = Entry::new::<Check>(
   pitcrew guard check --staged                        before a commit
   pitcrew guard check --range main..HEAD              a range of commits
   git diff | pitcrew guard check --diff -             a patch that is not applied yet
-Exit status 1 says that somebody else holds some of the lines; the answer names them.")]
+  pitcrew guard check --hook                          as the hook of an agent CLI, before an edit
+Exit status 1 says that somebody else holds some of the lines; the answer names them. With --hook it is 2, by which
+agent CLIs take a refusal.")]
 pub(crate) struct Check {
     /// A file that is to be edited, from here
-    #[arg(value_name = "FILE", required_unless_present_any = ["staged", "range", "diff"], conflicts_with_all = ["staged", "range", "diff"])]
+    #[arg(value_name = "FILE", required_unless_present_any = ["staged", "range", "diff", "hook"], conflicts_with_all = ["staged", "range", "diff", "hook"])]
     file: Option<String>,
     /// Which lines of it, first and last: 10-20; all of it if not given. May be repeated
     #[arg(long, value_name = "A-B", requires = "file")]
     lines: Vec<String>,
     /// What is about to be committed
-    #[arg(long, conflicts_with_all = ["range", "diff"])]
+    #[arg(long, conflicts_with_all = ["range", "diff", "hook"])]
     staged: bool,
     /// What a range of commits changed: base..head, or base...head from where they parted
     #[arg(
@@ -56,8 +59,11 @@ pub(crate) struct Check {
     )]
     range: Option<String>,
     /// A unified diff against the present files, its names from the project's root; `-` reads standard input
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "hook")]
     diff: Option<String>,
+    /// What an agent CLI tells its hook before a tool is used, as JSON on standard input; a refusal ends with status 2
+    #[arg(long)]
+    hook: bool,
 }
 
 /// One team's claims, and who looks at them.
@@ -87,7 +93,14 @@ impl Run for Check {
             true => Some(git.work_tree()?),
             false => None,
         };
-        let project = project(context, tree.as_ref())?;
+        let said = match self.hook {
+            true => Some(ToolUse::parse(&read_stdin()?)?),
+            false => None,
+        };
+        let project = match &said {
+            Some(said) => context.project(said.cwd())?,
+            None => project(context, tree.as_ref())?,
+        };
         let tables = tables(context, &project)?;
         let is_held = |file: &FilePath, below: Below| {
             let mut claims = tables.iter().flat_map(Table::others);
@@ -117,7 +130,10 @@ impl Run for Check {
                     false => vec![edited(file, spans, &Workspace::of(&project)?)?],
                 }
             }
-            (None, _, None, None) => Vec::new(),
+            (None, _, None, None) => match &said {
+                Some(said) => said.changes(context, &project)?,
+                None => Vec::new(),
+            },
         };
         let conflicts = conflicts(&tables, &changes);
         if conflicts.is_empty() {
@@ -127,6 +143,11 @@ impl Run for Check {
             true => LinesHeld::by_commit(conflicts, &speaker(&tables)),
             false => LinesHeld::by_edit(conflicts),
         };
+        if said.is_some() {
+            // Whoever reads this is a model: its CLI hands it what stands on standard error.
+            context.ui.say(&format!("{facts}\nNext: {}", facts.next));
+            return Ok(Exit::Usage);
+        }
         Err(Refusal::LinesHeld(facts.into()).into())
     }
 }

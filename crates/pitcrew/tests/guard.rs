@@ -74,6 +74,19 @@ fn lines_are_followed_when_others_insert_and_delete_above() {
     let refused = here.commits_as("bob", "line 21 of today").ended(1);
     assert!(refused.stderr.contains("ada holds a 13-23"), "{refused:#?}");
     here.replace("a", "eighteen\n", "line 18\n");
+    // Listing says where they are, and writes nothing.
+    let listed = here.call(["claims", "--json"]).json();
+    let claim = &listed["claims"][0];
+    assert_eq!(
+        (&claim["lines"]["start"], &claim["now"]["start"]),
+        (&json!(10), &json!(13))
+    );
+    assert_eq!(claim["moved"], "yes");
+    let listed = here.call(["claims"]).stdout;
+    assert!(
+        listed.contains("13-23") && listed.contains("was 10-20"),
+        "{listed}"
+    );
     here.write("a", here.read("a").replace("new 1\nnew 2\n", ""));
     here.commits_as("bob", "less above").succeeded();
     // Who claims is judged there, too.
@@ -243,6 +256,32 @@ fn a_linked_work_tree_is_judged_by_the_claims_of_the_main_one() {
 }
 
 #[test]
+fn a_checkout_elsewhere_is_a_copy_of_the_project() {
+    let here = Repository::new();
+    here.numbered("a", 1..=40);
+    here.commit("first");
+    here.claim("ada", "a", 10, 20);
+    here.git(["clone", "-q", ".", "../checkout"]).succeeded();
+    let there = here.path("../checkout");
+    let text = fs::read_to_string(there.join("a")).unwrap();
+    fs::write(there.join("a"), text.replace("line 20\n", "twenty\n")).unwrap();
+    here.git_in(&there, "bob", ["commit", "-qam", "inside"])
+        .succeeded();
+    let check = |range: &str| {
+        let mut command = here
+            .sandbox
+            .command(["guard", "check", "--range", range, "--root"]);
+        command
+            .arg(here.root())
+            .current_dir(&there)
+            .env("PATH", repository::search_path());
+        sandbox::answer(command.output().unwrap()).status
+    };
+    assert_eq!(check("HEAD~1..HEAD"), Some(1));
+    assert_eq!(check("HEAD..HEAD"), Some(0));
+}
+
+#[test]
 fn a_submodule_counts_as_everything_below_it() {
     let here = Repository::new();
     here.numbered("a", 1..=9);
@@ -338,6 +377,13 @@ fn what_cannot_be_found_counts_as_its_whole_file() {
     assert_eq!(held(&answer), [("ada".into(), "a".into(), 10, 12)]);
     assert_eq!(answer["conflicts"][0]["moved"], "unknown");
     assert_eq!(answer["conflicts"][0]["why"], "changed");
+    let listed = here.call(["claims"]).stdout;
+    assert!(listed.contains("where they are now is unknown"), "{listed}");
+    // Claiming again says where they are.
+    here.as_member("ada", ["claim", "a", "10", "12"])
+        .succeeded();
+    here.as_member("bob", ["guard", "check", "a", "--lines", "40"])
+        .succeeded();
 }
 
 #[test]

@@ -11,8 +11,8 @@
 //! Claims are on lines of the present file in the work tree. What differs between it and the new state is followed, so
 //! a partly staged file is judged by what is staged. Only files that are held are looked into.
 //!
-//! A linked work tree has no state of its own: its files are those of the main one by name, and a claim is looked for in
-//! it by content.
+//! A linked work tree has no state of its own, and a copy that was checked out elsewhere has none either: their files are
+//! those of the project by name, and a claim is looked for in them by content.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -103,10 +103,7 @@ impl Lookout {
     pub fn new(git: &Git, tree: &WorkTree, project: &Project) -> Result<Self, StoreFailure> {
         let project = Workspace::of(project)?;
         let here = Workspace::of(&Project::at(&tree.top)?)?;
-        let base = match &tree.main {
-            Some(main) if !project.root().starts_with(here.root()) => main.clone(),
-            _ => here.root().to_path_buf(),
-        };
+        let base = base(here.root(), tree.main.as_deref(), project.root());
         Ok(Self {
             git: git.at(&tree.top),
             project,
@@ -311,6 +308,17 @@ impl Lookout {
     }
 }
 
+/// What the top of a work tree is called in the project. Without the project in it or around it, it is another copy of
+/// the project: one that was checked out to be looked at.
+fn base(top: &Path, main: Option<&Path>, project: &Path) -> PathBuf {
+    let related = |one: &Path| one.starts_with(project) || project.starts_with(one);
+    match main {
+        Some(main) if related(main) && !project.starts_with(top) => main.to_path_buf(),
+        _ if related(top) => top.to_path_buf(),
+        _ => project.to_path_buf(),
+    }
+}
+
 /// What a patch would change that is not applied yet. Its names are meant from the root of the project.
 ///
 /// # Errors
@@ -369,4 +377,26 @@ pub fn somehow(file: FilePath) -> Change {
 pub fn in_main(tree: &WorkTree, root: &Path) -> Option<PathBuf> {
     let below = root.strip_prefix(&tree.top).ok()?;
     Some(tree.main.as_ref()?.join(below))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_work_tree_stands_for_a_place_in_the_project() {
+        for (top, main, project, expected) in [
+            ("/p", None, "/p", "/p"),
+            ("/p", None, "/p/sub", "/p"),
+            ("/p/inner", None, "/p", "/p/inner"),
+            ("/w", Some("/p"), "/p", "/p"),
+            ("/p/.trees/w", Some("/p"), "/p", "/p"),
+            ("/p/.trees/w", Some("/p"), "/p/.trees/w", "/p/.trees/w"),
+            ("/ci/checkout", None, "/p", "/p"),
+            ("/w", Some("/x"), "/p", "/p"),
+        ] {
+            let found = base(top.as_ref(), main.map(Path::new), project.as_ref());
+            assert_eq!(found, Path::new(expected), "{top} {main:?} {project}");
+        }
+    }
 }

@@ -98,17 +98,16 @@ impl FilePatch {
 
     /// Takes in a line between the name of a file and its first hunk.
     fn header(&mut self, line: &str) {
-        let name = |prefix| line.strip_prefix(prefix).map(|name| unquoted(name));
+        let name = |prefix| line.strip_prefix(prefix).map(unquoted);
         if let Some(from) = name("rename from ") {
             self.old = Some(from);
             self.is_whole = true;
         } else if let Some(to) = name("rename to ").or_else(|| name("copy to ")) {
             self.new = Some(to);
             self.is_whole = true;
-        } else if let Some(from) = name("copy from ") {
+        } else if line.starts_with("copy from ") {
             // What is copied stays as it is.
             self.old = None;
-            drop(from);
         } else if [
             "Binary files ",
             "GIT binary patch",

@@ -76,7 +76,7 @@ fn a_merge_decides_only_what_differs_from_all() {
     let ours = vec![at(1, 3), at(10, 2), at(20, 0)];
     let theirs = vec![at(3, 5), at(12, 2), at(18, 4)];
     assert_eq!(decided(&[ours.clone(), theirs]), [at(3, 1), at(20, 0)]);
-    assert_eq!(decided(&[ours.clone()]), ours);
+    assert_eq!(decided(core::slice::from_ref(&ours)), ours);
     assert_eq!(decided(&[ours, vec![]]), []);
 }
 

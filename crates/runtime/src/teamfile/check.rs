@@ -7,13 +7,12 @@ use std::time::Duration;
 use pitcrew_core::name::nearest;
 use pitcrew_core::refusal::NameKind;
 use pitcrew_core::role::Role;
+use pitcrew_core::span;
 use pitcrew_core::task::check_dependencies;
 use pitcrew_core::{Name, Refusal, TaskId};
 
 use super::raw::{RawDefaults, RawFile, RawMember, RawTask, Text, place};
-use super::{
-    AfterFailure, MemberEntry, Problem, ProfileKind, TaskEntry, TeamFile, Tools, span::span,
-};
+use super::{AfterFailure, MemberEntry, Problem, ProfileKind, TaskEntry, TeamFile, Tools};
 
 /// Restarts of a member when the file names no number.
 const RESTARTS: u32 = 3;
@@ -128,15 +127,14 @@ impl Checker<'_> {
 
     fn span(&mut self, key: &str, given: Option<&Text>) -> Option<Duration> {
         let given = given?;
-        let read = span(given.get_ref());
-        if read.is_none() {
-            let why = format!(
-                "{:?} is no span; one looks like 90s, 10m or 1h30m",
-                given.get_ref()
-            );
-            self.at(given, key, why);
-        }
-        read
+        let read = span::read(given.get_ref());
+        let why = match read {
+            None => format!("{:?} is no span; {}", given.get_ref(), span::LOOKS_LIKE),
+            Some(0) => "nothing is done in no time".to_string(),
+            Some(ms) => return Some(Duration::from_millis(ms)),
+        };
+        self.at(given, key, why);
+        None
     }
 
     fn members(&mut self, raw: Vec<RawMember>) -> Vec<Known> {

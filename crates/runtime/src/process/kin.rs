@@ -70,7 +70,11 @@ impl Kin {
             let files = self.table.open_files(stat.pid);
             stat.runs() && files.iter().any(|file| pipes.contains(file))
         };
-        let mut found = candidates.values().filter(holds).map(|stat| stat.pid).collect();
+        let mut found = candidates
+            .values()
+            .filter(holds)
+            .map(|stat| stat.pid)
+            .collect();
         add_descendants(&candidates, &mut found);
         let found = found.iter().filter_map(|pid| candidates.get(pid));
         found.filter(|stat| stat.runs()).copied().collect()

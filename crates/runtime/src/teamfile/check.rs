@@ -31,6 +31,8 @@ struct Checker<'a> {
     defaults: RawDefaults,
     kind_of: &'a dyn Fn(&str) -> Result<ProfileKind, String>,
     problems: Vec<Problem>,
+    /// Names of members that cannot be used: what was said about them is not said again about their tasks.
+    unusable: Vec<String>,
 }
 
 /// A member that was read, with what its tasks must know of it.
@@ -54,6 +56,7 @@ pub(super) fn check(
         defaults: std::mem::take(&mut file.defaults),
         kind_of,
         problems: Vec::new(),
+        unusable: Vec::new(),
     };
     let name = checker.team_name(path, file.name.as_ref());
     let time_limit = checker.span("time_limit", file.time_limit.as_ref());
@@ -85,12 +88,16 @@ pub(super) fn check(
 impl Checker<'_> {
     fn problem(&mut self, at: usize, key: &str, why: impl Into<String>) {
         let (line, column) = place(self.text, at);
-        self.problems.push(Problem {
+        let problem = Problem {
             line,
             column,
             key: key.to_string(),
             why: why.into(),
-        });
+        };
+        // What stands in `defaults` is met once for each member, and wrong once.
+        if !self.problems.contains(&problem) {
+            self.problems.push(problem);
+        }
     }
 
     fn at(&mut self, what: &Text, key: &str, why: impl Into<String>) {
@@ -144,6 +151,7 @@ impl Checker<'_> {
         for member in raw {
             let given = member.name.clone();
             let Some(read) = self.member(member, limit) else {
+                self.unusable.push(given.into_inner());
                 continue;
             };
             match known
@@ -166,6 +174,10 @@ impl Checker<'_> {
             .profile
             .clone()
             .or_else(|| self.defaults.profile.clone());
+        let key = match raw.profile {
+            Some(_) => "members.profile",
+            None => "defaults.profile",
+        };
         let kind = match &profile {
             None => {
                 let why = "a member needs one, here or in `defaults`";
@@ -175,7 +187,7 @@ impl Checker<'_> {
             Some(profile) => match (self.kind_of)(profile.get_ref()) {
                 Ok(kind) => Some(kind),
                 Err(why) => {
-                    self.at(profile, "members.profile", why);
+                    self.at(profile, key, why);
                     None
                 }
             },
@@ -333,7 +345,7 @@ impl Checker<'_> {
         };
         let Some(given) = &raw.assignee else {
             let anybody = members.iter().any(|member| member.kind == wanted);
-            if !anybody && !members.is_empty() {
+            if !anybody && !members.is_empty() && self.unusable.is_empty() {
                 match &raw.script {
                     Some(script) => {
                         let why = "no member's profile takes a script";
@@ -351,6 +363,9 @@ impl Checker<'_> {
             .iter()
             .find(|member| member.entry.name.as_str() == given.get_ref());
         let Some(member) = member else {
+            if self.unusable.contains(given.get_ref()) {
+                return None;
+            }
             let names = members.iter().map(|member| member.entry.name.as_str());
             let why = unknown("member", given.get_ref(), names);
             self.at(given, "tasks.for", why);
@@ -400,7 +415,11 @@ impl Checker<'_> {
     }
 }
 
-fn unknown<'a>(what: &str, given: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
+pub(super) fn unknown<'a>(
+    what: &str,
+    given: &str,
+    known: impl Iterator<Item = &'a str> + Clone,
+) -> String {
     let names: Vec<&str> = known.clone().collect();
     let listed = match names.as_slice() {
         [] => String::new(),

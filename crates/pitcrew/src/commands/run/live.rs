@@ -92,6 +92,7 @@ impl<'u> Live<'u> {
             None => return head,
             Some(EndReason::Interrupted) => "  ending; Ctrl-C kills",
             Some(EndReason::InterruptedTwice) => "  killing",
+            Some(EndReason::ShutDown) => "  shut down",
             Some(EndReason::TimeLimit | EndReason::FirstFailure | EndReason::Broke) => "  ending",
         };
         head.push_str(&self.ui.styled_on_stderr(BAD, ending));
@@ -105,7 +106,7 @@ impl<'u> Live<'u> {
         } else {
             " "
         };
-        let name = pad_str(seat.name.as_str(), widths.0, Alignment::Left, None);
+        let name = pad_str(seat.name.as_str(), widths.0, Alignment::Left, Some("…"));
         let elapsed = match seat.state {
             SeatState::Running(since) => span(scene.now_ms - since),
             _ => String::new(),
@@ -114,7 +115,7 @@ impl<'u> Live<'u> {
             0 => String::new(),
             unread => format!("  {unread} unread"),
         };
-        let state = pad_str(&state, widths.1, Alignment::Left, None);
+        let state = pad_str(&state, widths.1, Alignment::Left, Some("…"));
         let elapsed = pad_str(&elapsed, 6, Alignment::Right, None);
         let line = format!("  {mark} {name}  {state}  {elapsed}{unread}");
         let line = line.trim_end();
@@ -203,7 +204,10 @@ fn doing(scene: &Scene<'_>, seat: &SeatView<'_>) -> (String, bool) {
         (SeatState::Running(_), None) => ("works".to_string(), true),
         (SeatState::Idle, _) => ("idle".to_string(), false),
         (SeatState::Limited(at), _) => (format!("limit, until {}", until(at)), false),
-        (SeatState::Restarting(at), _) => (format!("crashed, again at {}", until(at)), false),
+        (SeatState::Restarting(at), _) => {
+            let words = format!("crashed, restart {} at {}", seat.restarts, until(at));
+            (words, false)
+        }
         (SeatState::Retrying(at), _) => (format!("again at {}", until(at)), false),
         (SeatState::Stopped(StopReason::OnlyTalk { .. }), _) => ("idle".to_string(), false),
         (SeatState::Stopped(reason), _) => (words::stop_words(reason), false),

@@ -66,8 +66,15 @@ impl Driver<'_> {
             }
         }
         let team = touched(&|change| matches!(change, Change::Document(Place::Shutdown)));
-        if team && matches!(self.desk().shut_down_at(), Ok(Some(_))) && self.ending.is_none() {
-            self.interrupted();
+        if team && self.ending.is_none() {
+            match self.desk().shut_down_at() {
+                Ok(Some(at)) => {
+                    self.shut_down_at = Some(at);
+                    self.handle(Event::ShutDown);
+                }
+                Ok(None) => {}
+                Err(failed) => self.broke(failed),
+            }
         }
     }
 

@@ -31,7 +31,10 @@ impl Driver<'_> {
         let mut mail = Vec::with_capacity(self.gears.len());
         for seat in 0..self.gears.len() {
             let seen = post::seen(&self.desk(), self.gears[seat].name());
-            mail.push(self.attempt_for_member(seen).ok());
+            let seen = self.attempt_for_member(seen).ok();
+            let dead = post::dead_letters(&self.desk(), self.gears[seat].name());
+            let dead = self.attempt_for_member(dead).unwrap_or_default();
+            mail.push((seen, dead));
         }
         if let Some(broken) = self.broken.as_ref().map(own::in_full) {
             self.note(format!("the run broke: {broken}"));
@@ -50,7 +53,10 @@ impl Driver<'_> {
             .collect();
         let seats = self.scheduler.view(now).zip(&self.gears).zip(mail);
         let members = seats
-            .map(|((view, gear), mail)| self.member_result(&view, gear, mail.unwrap_or(view.mail)))
+            .map(|((view, gear), (mail, dead))| {
+                let mail = mail.unwrap_or(view.mail);
+                self.member_result(&view, gear, mail, dead)
+            })
             .collect();
         Report {
             run: self.ground.run.clone(),
@@ -65,17 +71,27 @@ impl Driver<'_> {
             unreadable: board.unreadable.clone(),
             members,
             leader_unread,
+            shut_down_at: self.shut_down_at.clone(),
             unfinished: self.unfinished.clone(),
+            left_running: self.left_running.clone(),
             folder: self.ground.store.folder().to_path_buf(),
         }
     }
 
-    fn member_result(&self, view: &SeatView<'_>, gear: &Gear, mail: MailSeen) -> MemberResult {
+    fn member_result(
+        &self,
+        view: &SeatView<'_>,
+        gear: &Gear,
+        mail: MailSeen,
+        dead_letters: u64,
+    ) -> MemberResult {
         MemberResult {
             member: gear.name().clone(),
             profile: gear.entry.profile.clone(),
             turns: view.turns,
+            restarts: view.restarts,
             unread: mail.unread,
+            dead_letters,
             unanswered: mail.from_leader + mail.from_peers,
             answers_mail: gear.answers_mail(),
             stopped: match view.state {
@@ -140,7 +156,7 @@ impl Driver<'_> {
                 state => matches!(state, SeatState::Stopped(_)),
             });
         Some(match (assignee, stopped) {
-            (Some(name), true) => format!("{name} takes no more turns"),
+            (Some(name), true) => format!("{name} takes no more turns in this run"),
             (None, true) => "nobody who could do it takes more turns".to_string(),
             (_, false) => "nobody in this run can do it".to_string(),
         })
@@ -151,6 +167,7 @@ fn outcome(finish: &Finish, board: &TaskBoard) -> Outcome {
     let completed = |task: &Task| task.status == Status::Completed;
     match finish {
         Finish::Ended(Ending::Interrupted) => Outcome::Interrupted,
+        Finish::Ended(Ending::ShutDown) => Outcome::ShutDown,
         Finish::Ended(Ending::TimeLimit) => Outcome::TimeLimit,
         Finish::Ended(Ending::FirstFailure) => Outcome::FirstFailure,
         Finish::Done if board.unreadable.is_empty() && board.tasks.iter().all(completed) => {

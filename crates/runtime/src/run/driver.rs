@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use pitcrew_core::restart::Policy;
-use pitcrew_core::task::Status;
+use pitcrew_core::task::{Status, Task};
 use pitcrew_core::{Name, Timestamp};
 use pitcrew_store::{Change, StoreFailure};
 use tokio::sync::mpsc;
@@ -59,6 +59,8 @@ pub(super) struct Driver<'a> {
     waits: BTreeMap<SeatNo, i64>,
     unfinished: Vec<Unfinished>,
     left_running: Vec<LeftRunning>,
+    /// Tasks that were there and are not any more.
+    vanished: Vec<Task>,
     ending: Option<EndReason>,
     shut_down_at: Option<String>,
     broken: Option<NotDone>,
@@ -120,6 +122,7 @@ impl<'a> Driver<'a> {
             waits: BTreeMap::new(),
             unfinished: Vec::new(),
             left_running: Vec::new(),
+            vanished: Vec::new(),
             ending: None,
             shut_down_at: None,
             broken: None,

@@ -32,6 +32,10 @@ const PACE: Duration = Duration::from_millis(125);
 const SPINNER: &[&str] = &["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const PLAIN_SPINNER: &[&str] = &["|", "/", "-", "\\"];
 
+/// The widest that the columns of names and states are, in columns of the terminal.
+const WIDEST_NAME: usize = 24;
+const WIDEST_STATE: usize = 40;
+
 /// Rows of the terminal that are left to what scrolls by.
 const SPARE_ROWS: usize = 6;
 
@@ -106,7 +110,8 @@ impl<'u> Live<'u> {
         } else {
             " "
         };
-        let name = pad_str(seat.name.as_str(), widths.0, Alignment::Left, Some("…"));
+        let name = words::short(seat.name.as_str(), widths.0);
+        let name = pad_str(&name, widths.0, Alignment::Left, Some("…"));
         let elapsed = match seat.state {
             SeatState::Running(since) => span(scene.now_ms - since),
             _ => String::new(),
@@ -167,7 +172,11 @@ impl Watcher for Live<'_> {
         );
         let mut lines = vec![self.head(scene)];
         for seat in &shown {
-            lines.push(self.row(scene, seat, (names.min(24), states.min(40))));
+            lines.push(self.row(
+                scene,
+                seat,
+                (names.min(WIDEST_NAME), states.min(WIDEST_STATE)),
+            ));
         }
         let hidden = scene.seats.len() - shown.len();
         if hidden > 0 {
@@ -197,7 +206,7 @@ fn doing(scene: &Scene<'_>, seat: &SeatView<'_>) -> (String, bool) {
     };
     let task = seat
         .task
-        .map(|task| visible(task, Lines::Fold).into_owned());
+        .map(|task| words::short(&visible(task, Lines::Fold), WIDEST_STATE));
     match (seat.state, task) {
         (SeatState::Running(_), Some(task)) => (task, true),
         (SeatState::Running(_), None) if seat.for_mail => ("reads mail".to_string(), true),

@@ -8,7 +8,7 @@ use pitcrew_core::visible::{Lines, visible};
 use pitcrew_runtime::run::event::{Outcome, Report, TaskResult};
 use pitcrew_runtime::run::scheduler::StopReason;
 
-use super::words::{count, left_running, span, stop_words};
+use super::words::{count, left_running, short, span, stop_words};
 use crate::ui::{BAD, FAINT, GOOD, HEADING, Ui};
 
 /// The longest a result may be in the table when standard output is no terminal, in columns.
@@ -79,7 +79,7 @@ fn table(ui: &mut Ui, report: &Report) {
             } else {
                 Alignment::Left
             };
-            pad_str(&row[at], widths[at], side, Some("…")).into_owned()
+            pad_str(&short(&row[at], widths[at]), widths[at], side, Some("…")).into_owned()
         };
         let result = truncate_str(&row[4], widths[4], "…").into_owned();
         [aligned(0), aligned(1), aligned(2), aligned(3), result]
@@ -211,7 +211,9 @@ fn verdict(ui: &mut Ui, report: &Report) {
     };
     let text = ui.styled(style.bold(), &text);
     ui.own_line(&text);
-    if report.outcome != Outcome::Completed {
+    if report.broke.is_some() {
+        // The complaint about that says what to do.
+    } else if report.outcome != Outcome::Completed {
         ui.say("the same command goes on from here");
     } else if idle {
         ui.say("--fresh begins anew");

@@ -208,6 +208,18 @@ pub(super) fn count(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
 
+/// A name cut to so many columns in its middle: the ends of long names tell them apart.
+pub(super) fn short(name: &str, columns: usize) -> String {
+    let length = name.chars().count();
+    if length <= columns || columns < 3 {
+        return name.to_string();
+    }
+    let tail = (columns - 1) / 2;
+    let head: String = name.chars().take(columns - 1 - tail).collect();
+    let tail: String = name.chars().skip(length - tail).collect();
+    format!("{head}…{tail}")
+}
+
 /// A span as people read it: `0.4s`, `12s`, `3m05s`, `1h02m`.
 pub(super) fn span(ms: i64) -> String {
     let ms = ms.max(0);
@@ -230,6 +242,13 @@ pub(super) fn clock(at: Timestamp, zone: i32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_names_keep_both_ends() {
+        assert_eq!(short("short", 8), "short");
+        assert_eq!(short("the-first-of-them", 8), "the-…hem");
+        assert_eq!(short("the-second", 9), "the-…cond");
+    }
 
     #[test]
     fn spans_are_short_and_instants_are_of_the_day() {

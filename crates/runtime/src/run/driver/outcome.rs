@@ -9,16 +9,23 @@ use super::super::outfit::Gear;
 use super::super::scheduler::{Ending, Finish, MailSeen, SeatState, SeatView, StopReason};
 use super::super::{own, post};
 use super::Driver;
-use crate::desk::TaskBoard;
+use crate::desk::{NotDone, TaskBoard};
 
 impl Driver<'_> {
     /// Closes the run. What can no longer be read is reported as it was last seen.
     pub(super) fn finish(mut self, finish: &Finish) -> Report {
         let now = self.now();
         let board = self.desk().tasks();
-        let board = self
+        let mut board = self
             .attempt(board)
             .unwrap_or_else(|| self.scheduler.board().clone());
+        if self.broken.is_some() {
+            for task in std::mem::take(&mut self.vanished) {
+                if board.tasks.iter().all(|known| known.id != task.id) {
+                    board.tasks.push(task);
+                }
+            }
+        }
         let outcome = outcome(finish, &board);
         let word = match self.broken {
             Some(_) => "broke",
@@ -36,7 +43,8 @@ impl Driver<'_> {
             let dead = self.attempt_for_member(dead).unwrap_or_default();
             mail.push((seen, dead));
         }
-        if let Some(broken) = self.broken.as_ref().map(own::in_full) {
+        let broken = self.broken.as_ref().map(|broken| self.why_broken(broken));
+        if let Some(broken) = &broken {
             self.note(format!("the run broke: {broken}"));
         }
         let mut tasks: Vec<&Task> = board.tasks.iter().collect();
@@ -65,7 +73,7 @@ impl Driver<'_> {
                 Some(_) => Outcome::Incomplete,
                 None => outcome,
             },
-            broke: self.broken.as_ref().map(own::in_full),
+            broke: broken,
             elapsed_ms: now.ms.saturating_sub(self.began_ms),
             tasks,
             unreadable: board.unreadable.clone(),
@@ -75,6 +83,17 @@ impl Driver<'_> {
             unfinished: self.unfinished.clone(),
             left_running: self.left_running.clone(),
             folder: self.ground.store.folder().to_path_buf(),
+        }
+    }
+
+    fn why_broken(&self, broken: &NotDone) -> String {
+        let folder = self.ground.store.folder();
+        match own::is_removal(broken, folder) {
+            true => format!(
+                "the team's folder {} was removed while it ran",
+                folder.display()
+            ),
+            false => own::in_full(broken),
         }
     }
 
@@ -128,7 +147,7 @@ impl Driver<'_> {
     fn why_not(&self, board: &TaskBoard, task: &Task) -> Option<String> {
         let ended = matches!(task.status, Status::Completed | Status::Failed);
         if let Some(broken) = self.broken.as_ref().filter(|_| !ended) {
-            return Some(format!("the run broke: {}", own::in_full(broken)));
+            return Some(format!("the run broke: {}", self.why_broken(broken)));
         }
         if task.status == Status::InProgress {
             let owner = task.owner.as_deref().unwrap_or("somebody");

@@ -341,6 +341,8 @@ impl Task {
         let (Some(before), Some(after)) = (Status::parse(from), Status::parse(to)) else {
             return Err(no_such_step());
         };
+        // A caller that believes something else of the task is told so before anything, as the reference does.
+        self.expect(before)?;
         match (before, after) {
             (Status::InProgress, Status::InProgress) => return self.progress(token, result, now),
             (Status::InProgress, Status::Completed | Status::Failed) => {

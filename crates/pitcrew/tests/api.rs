@@ -85,7 +85,7 @@ fn claim_task_answers_the_task_and_its_token() {
         "claim-task",
         &of(Value::Null, "worker-1"),
         "reason",
-        "invalid_task_id",
+        "task null not found",
     );
     let elsewhere = json!({ "team_name": "nope", "task_id": "99", "worker": "worker-1" });
     let answer = refused(

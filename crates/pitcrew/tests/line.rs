@@ -477,7 +477,7 @@ fn a_member_works_through_its_tasks_by_the_short_commands() {
         .call_as("ann", ["task", "release", "1", "--force", "--json"])
         .ended(1)
         .json();
-    assert_eq!(refused["code"], "role_denied");
+    assert_eq!(refused["code"], "leader_only");
     let refused = sandbox
         .call_as("ann", ["task", "done", "1", "--json"])
         .ended(1)

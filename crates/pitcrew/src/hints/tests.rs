@@ -102,6 +102,22 @@ fn refusals() -> Vec<(Refusal, &'static str, &'static str)> {
             "team rm t",
         ),
         (
+            Refusal::LeaderOnly {
+                member: member.clone(),
+                action: s("remove the team"),
+            },
+            "leader_only",
+            "pitcrew send leader",
+        ),
+        (
+            Refusal::ShutDown {
+                team: team.clone(),
+                at: s("2026-11-30T16:00:00.000Z"),
+            },
+            "shut_down",
+            "pitcrew team collect t",
+        ),
+        (
             Refusal::TeamLive {
                 team: team.clone(),
                 running: vec![s("task 1")],

@@ -341,8 +341,6 @@ impl Task {
         let (Some(before), Some(after)) = (Status::parse(from), Status::parse(to)) else {
             return Err(no_such_step());
         };
-        // A caller that believes something else of the task is told so before anything, as the reference does.
-        self.expect(before)?;
         match (before, after) {
             (Status::InProgress, Status::InProgress) => return self.progress(token, result, now),
             (Status::InProgress, Status::Completed | Status::Failed) => {
@@ -350,7 +348,10 @@ impl Task {
             }
             (Status::InProgress, Status::Pending) => self.release(token)?,
             (Status::Failed, Status::Pending) => self.retry(Some(token))?,
-            _ if self.status == Status::Completed => return self.expect(Status::InProgress),
+            _ if self.status == Status::Completed && before == Status::Completed => {
+                return self.expect(Status::InProgress);
+            }
+            _ if self.status == Status::Completed => return self.expect(before),
             _ => return Err(no_such_step()),
         }
         self.result = result.or(self.result.take());

@@ -143,9 +143,9 @@ pub(crate) fn answer(environment: &Environment) -> ExitCode {
     };
     let mut ui = Ui::new(environment, matches.get_flag("json"));
     let exit = match find(&matches) {
-        Some((entry, matches)) => {
-            let mut context = Context::new(environment, matches, &mut ui);
-            (entry.run)(matches, &mut context).unwrap_or_else(|halt| {
+        Some((entry, own)) => {
+            let mut context = Context::new(environment, own, &mut ui);
+            (entry.run)(own, &mut context).unwrap_or_else(|halt| {
                 let halt = context.explain(halt);
                 complain(context.ui, key_of(&matches), &halt)
             })

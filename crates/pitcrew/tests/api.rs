@@ -9,6 +9,9 @@
 #[path = "sandbox/sandbox.rs"]
 mod sandbox;
 
+#[path = "api/recorded.rs"]
+mod recorded;
+
 use std::fs;
 
 use sandbox::{Sandbox, keys};

@@ -295,7 +295,7 @@ fn a_refusal_says_what_to_do_next_on_standard_error() {
         .json();
     assert_eq!(
         keys(&value)[..5],
-        ["ok", "error", "code", "message", "hint"]
+        ["ok", "reason", "code", "message", "hint"]
     );
 }
 

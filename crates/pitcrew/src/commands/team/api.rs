@@ -5,7 +5,6 @@
 
 use pitcrew_core::name::LEADER;
 use pitcrew_core::refusal::NameKind;
-use pitcrew_core::task::Status;
 use pitcrew_core::{Name, Refusal};
 use serde_json::{Map, Value, json};
 
@@ -291,9 +290,7 @@ impl Call<'_, '_> {
                 let given = self.fields.get("task_id").map_or("undefined", |_| "null");
                 return Some(format!("task {given} not found"));
             }
-            Halt::Refused(Refusal::InvalidStatus { from, .. })
-                if of_the_six && Status::parse(from).is_none() =>
-            {
+            Halt::Refused(Refusal::InvalidStatus { .. }) if of_the_six => {
                 return self.other_status();
             }
             Halt::Refused(Refusal::UnknownMember { .. })
@@ -318,7 +315,8 @@ impl Call<'_, '_> {
         }
     }
 
-    /// What the reference says when the status that the caller believes in is not the task's, or is none at all.
+    /// What the reference says first of a step, before it looks whether there is such a step: that the status which the
+    /// caller believes in is not the task's. `None` when it is.
     fn other_status(&self) -> Option<String> {
         let team = self.fields.get("team_name").and_then(Value::as_str)?;
         let team = Name::new(NameKind::Team, team).ok()?;
@@ -329,7 +327,8 @@ impl Call<'_, '_> {
         let task = task.ok()?;
         let believed = self.fields.get("from").and_then(Value::as_str);
         let (id, status, believed) = (task.id, task.status, believed.unwrap_or("undefined"));
-        Some(format!("task {id} status={status}, expected {believed}"))
+        let words = || format!("task {id} status={status}, expected {believed}");
+        (believed != status.word()).then(words)
     }
 
     /// A text that may be absent. `null` is absent.

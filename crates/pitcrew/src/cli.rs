@@ -67,6 +67,12 @@ impl Entry {
         }
     }
 
+    /// The commands of a group.
+    #[cfg(test)]
+    pub(crate) fn below(&self) -> &'static [Entry] {
+        self.group
+    }
+
     /// The command as clap knows it. What stands below it is described when it is called.
     fn command(&'static self) -> Command {
         let command = Command::new(self.name).about(self.about);

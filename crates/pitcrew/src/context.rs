@@ -264,7 +264,7 @@ fn only_team(project: &Project) -> Result<Name, Halt> {
         several => {
             let names: Vec<&str> = several.iter().map(Name::as_str).collect();
             Err(Halt::Usage(format!(
-                "which team? name one with --team: {}",
+                "which team? name one with --team or PITCREW_TEAM: {}",
                 names.join(", ")
             )))
         }

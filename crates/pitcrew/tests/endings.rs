@@ -120,6 +120,36 @@ fn what_a_broken_removal_left_is_removed_by_the_next_one() {
     assert!(said.stdout.contains("team t not found"), "{said:?}");
 }
 
+/// The commands of the page for newcomers, in its order, without the one that installs and the one that runs for long.
+fn commands_of_the_readme() -> Vec<String> {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
+    let page = fs::read_to_string(page).unwrap();
+    let blocks = page.split("```sh\n").skip(2);
+    let blocks = blocks.filter_map(|block| block.split_once("```"));
+    blocks
+        .flat_map(|(block, _)| block.lines().map(str::to_string))
+        .collect()
+}
+
+#[test]
+fn the_commands_of_the_readme_can_be_followed_to_their_end() {
+    let sandbox = Sandbox::new();
+    // Another team, as the page's first run leaves one.
+    sandbox.call(["team", "init", "audit"]).succeeded();
+    let lines = commands_of_the_readme();
+    assert!(lines.len() > 12, "{lines:?}");
+    let mut script = String::from("set -e; bin=$1; pitcrew() { \"$bin\" \"$@\"; }\n");
+    for line in lines {
+        let refused = line.contains("# refused");
+        script.push_str(if refused { "! " } else { "" });
+        script.push_str(&line);
+        script.push_str("\n");
+    }
+    let said = shell(&sandbox, &script, &[]).succeeded();
+    assert!(said.stdout.ends_with("/team/demo\n"), "{said:?}");
+    assert!(!sandbox.team("demo", "").exists());
+}
+
 /// The mail of `ann` that is open and that nobody holds.
 fn open_mail(sandbox: &Sandbox) -> usize {
     let listed = sandbox.call_as("ann", ["inbox"]).succeeded().stdout;

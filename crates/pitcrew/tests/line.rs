@@ -314,7 +314,7 @@ fn which_team_is_meant_is_said_or_clear() {
     sandbox.call(["team", "init", "two"]).succeeded();
     let said = sandbox.call(["inbox"]).ended(2).stderr;
     assert!(
-        said.contains("which team? name one with --team: one, two"),
+        said.contains("which team? name one with --team or PITCREW_TEAM: one, two"),
         "{said}"
     );
     sandbox.call(["--team", "two", "inbox"]).succeeded();

@@ -106,8 +106,9 @@ impl Desk<'_> {
     /// Adds a member.
     ///
     /// # Errors
-    /// As [`Team::add`] says.
+    /// As [`Team::add`] says, and `shut_down`.
     pub fn add_member(&self, recruit: &Recruit) -> Result<Team, NotDone> {
+        self.takes_work()?;
         self.change_roster(|team| team.add(recruit.clone()).map(|()| team.clone()))
     }
 
@@ -176,7 +177,12 @@ impl Desk<'_> {
             .map(|shutdown| shutdown.shutdown_at))
     }
 
-    /// Marks the team as shut down, and ends what its members hold. Its files stay readable.
+    /// Marks the team as shut down, and ends what its members hold. Its files stay readable. Again, the time of the
+    /// first end stays.
+    ///
+    /// From then on the team takes no new work: no task is added, claimed or put back, no lines are claimed, nothing is
+    /// set aside of a budget, no member is added. What was begun can be ended, and mail and findings go on, so that
+    /// whoever ends something can say so. A run that goes on with the team takes the mark away.
     ///
     /// # Errors
     /// When that cannot be kept.
@@ -185,7 +191,7 @@ impl Desk<'_> {
             shutdown_at: self.now().to_string(),
         };
         self.store.update::<Shutdown, (), Refusal>(&(), |slot| {
-            *slot = Some(shutdown.clone());
+            slot.get_or_insert_with(|| shutdown.clone());
             Ok(())
         })??;
         self.end_everybody()

@@ -283,7 +283,7 @@ impl Checker<'_> {
                     last.to_string()
                 }
             };
-            let id = TaskId::new(&text).ok();
+            let id = TaskId::fresh(&text).ok();
             let given = task.id.as_ref().unwrap_or(&task.description);
             if id.is_none() {
                 self.at(given, "tasks.id", format!("{text:?}: {NAMES}"));

@@ -102,6 +102,12 @@ pub trait Document: Any + Clone + Serialize + DeserializeOwned + Send + Sync {
 
     /// The place of the document called `id`.
     fn place(id: &Self::Id) -> Place;
+
+    /// Why this state cannot be that of the document called `id`, although it can be read: it says itself that it is
+    /// another one. Such a document is corrupt wherever it is read from text.
+    fn misplaced(&self, _id: &Self::Id) -> Option<String> {
+        None
+    }
 }
 
 /// How a document is kept: whether a crash may lose the last change of it.
@@ -331,6 +337,10 @@ impl Document for Task {
 
     fn place(id: &TaskId) -> Place {
         Place::Task(id.clone())
+    }
+
+    fn misplaced(&self, id: &TaskId) -> Option<String> {
+        (self.id != id.as_str()).then(|| format!("it says that its id is {:?}", self.id))
     }
 }
 

@@ -109,7 +109,7 @@ impl Desk<'_> {
         // An index that cannot be read is no loss: the log says everything again.
         let kept = match self.store.view::<MailIndex>(owner) {
             Ok(kept) => kept.unwrap_or_default(),
-            Err(StoreFailure::CorruptDocument { .. }) => MailIndex::default(),
+            Err(failure) if failure.is_of_one_file() => MailIndex::default(),
             Err(failure) => return Err(failure.into()),
         };
         self.fitted(owner, kept)

@@ -9,7 +9,7 @@ use pitcrew_core::roster::Team;
 use pitcrew_core::task::{Claimant, Readiness, Status, Task, claim_token, dependants, readiness};
 use pitcrew_core::{Name, Refusal, TaskId};
 use pitcrew_store::documents::Heartbeat;
-use pitcrew_store::{Log, StoreExt, StoreFailure};
+use pitcrew_store::{Log, StoreExt};
 use serde::Serialize;
 
 use super::{Credentials, Desk, NotDone};
@@ -148,7 +148,8 @@ impl Desk<'_> {
         let ready = readiness(task, |id| {
             match TaskId::new(id).map(|id| self.store.view::<Task>(&id)) {
                 Ok(Ok(Some(other))) => Some(other.status),
-                Ok(Ok(None)) | Ok(Err(StoreFailure::CorruptDocument { .. })) | Err(_) => None,
+                Ok(Ok(None)) | Err(_) => None,
+                Ok(Err(failure)) if failure.is_of_one_file() => None,
                 Ok(Err(other)) => {
                     failure = Some(other);
                     None

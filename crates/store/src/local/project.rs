@@ -95,7 +95,8 @@ impl Project {
         LocalStore::new(self.teams_dir().join(name.as_str()))
     }
 
-    /// The teams, by name. A folder without a team's document is none.
+    /// The teams, by name. A folder without a team's document is none; one that cannot be looked into may be one, and
+    /// who opens it hears why it cannot.
     ///
     /// # Errors
     /// When the folder of the teams is there and cannot be read.
@@ -108,7 +109,7 @@ impl Project {
             let Ok(name) = Name::new(NameKind::Team, &name) else {
                 continue;
             };
-            if is_team(&folder, &name)? {
+            if is_team(&folder, &name) {
                 teams.push(name);
             }
         }
@@ -187,13 +188,13 @@ impl Project {
     }
 }
 
-/// Whether the folder called `name` is a team. One that is a link or a file is none.
-fn is_team(teams: &Folder, name: &Name) -> Result<bool, StoreFailure> {
+/// Whether the folder called `name` is a team, as far as can be seen. One that is a link or a file is none.
+fn is_team(teams: &Folder, name: &Name) -> bool {
     let document = layout::document(&Place::Team).file;
     match teams.sub(name.as_str()) {
-        Ok(Some(folder)) => Ok(folder.stamp(&document)?.is_some()),
-        Ok(None) | Err(StoreFailure::Escapes { .. }) => Ok(false),
-        Err(refused) => Err(refused),
+        Ok(Some(folder)) => !matches!(folder.stamp(&document), Ok(None)),
+        Ok(None) | Err(StoreFailure::Escapes { .. }) => false,
+        Err(_) => true,
     }
 }
 

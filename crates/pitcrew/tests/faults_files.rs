@@ -1,0 +1,252 @@
+//! One bad file among good ones: it is reported with the reason, and everything else is answered and goes on.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::disallowed_methods,
+    reason = "a test ends at what it did not expect, and starts a shell that limits the binary"
+)]
+
+#[path = "sandbox/sandbox.rs"]
+mod sandbox;
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use sandbox::{Reaped, Sandbox};
+use serde_json::{Value, json};
+
+/// A file that is too large to be read whole, and takes no room. Root may read any file, so none is made unreadable.
+fn oversized(path: &Path) {
+    let file = fs::File::create(path).unwrap();
+    file.set_len(65 * 1024 * 1024).unwrap();
+}
+
+fn ids(list: &Value) -> Vec<&str> {
+    let list = list.as_array().unwrap();
+    list.iter()
+        .map(|task| task["id"].as_str().unwrap())
+        .collect()
+}
+
+#[test]
+fn bad_task_files_are_reported_beside_the_tasks_that_can_be_read() {
+    let sandbox = Sandbox::with_team(&["w1"], &["good"]);
+    let tasks = sandbox.team("t", "tasks");
+    oversized(&tasks.join("2.json"));
+    fs::create_dir(tasks.join("3.json")).unwrap();
+    let other =
+        r#"{"id":"9","description":"x","status":"pending","createdAt":"2026-11-30T16:22:26.530Z"}"#;
+    fs::write(tasks.join("4.json"), other).unwrap();
+    fs::write(tasks.join(OsStr::from_bytes(b"5\xff.json")), "{}").unwrap();
+
+    let listed = sandbox.call(["task", "list", "--json"]).succeeded().json();
+    assert_eq!(ids(&listed["tasks"]), ["1"]);
+    assert_eq!(ids(&listed["unreadable"]), ["2", "3", "4", "5\u{FFFD}"]);
+    assert_eq!(listed["allDone"], false);
+    let why = |at: usize| listed["unreadable"][at]["why"].as_str().unwrap();
+    assert!(
+        why(0).contains("tasks/2.json") && why(0).contains("large"),
+        "{}",
+        why(0)
+    );
+    assert!(why(1).contains("tasks/3.json"), "{}", why(1));
+    assert_eq!(why(2), "it says that its id is \"9\"");
+
+    let status = sandbox
+        .call(["team", "status", "t", "--json"])
+        .succeeded()
+        .json();
+    assert_eq!(
+        ids(&status["snapshot"]["unreadable"]),
+        ["2", "3", "4", "5\u{FFFD}"]
+    );
+    sandbox
+        .call(["task", "add", "more", "--blocked-by", "1"])
+        .succeeded();
+    sandbox.call(["task", "claim", "4", "--as", "w1"]).ended(3);
+    let claimed = sandbox
+        .call(["task", "claim", "--as", "w1", "--json"])
+        .succeeded()
+        .json();
+    assert_eq!(claimed["task"]["id"], "1");
+    let waited = ["wait", "--any-task", "--timeout", "10ms", "--as", "w1"];
+    sandbox.call(waited).ended(4);
+    sandbox.call(["doctor"]);
+}
+
+#[test]
+fn one_members_unreadable_mailbox_leaves_the_others_theirs() {
+    let sandbox = Sandbox::with_team(&["w1", "w2"], &[]);
+    sandbox.call(["send", "w2", "hello"]).succeeded();
+    fs::create_dir(sandbox.team("t", "mailbox/w1.jsonl")).unwrap();
+    fs::write(sandbox.team("t", "claims.json"), "{").unwrap();
+    fs::create_dir(sandbox.team("t", "shutdown.json")).unwrap();
+
+    let who = sandbox.call(["who", "--json"]).succeeded().json();
+    let row = |at: usize| &who["members"][at];
+    assert_eq!(
+        (&row(0)["unread"], &row(1)["unread"]),
+        (&Value::Null, &json!(1))
+    );
+    assert!(
+        row(0)["unreadable"][0]
+            .as_str()
+            .unwrap()
+            .contains("mailbox/w1.jsonl")
+    );
+    assert_eq!(row(1)["claims"], Value::Null);
+    let said = sandbox.call(["who"]).succeeded();
+    assert_eq!(
+        said.stderr.matches("claims.json").count(),
+        1,
+        "{}",
+        said.stderr
+    );
+
+    let status = sandbox
+        .call(["team", "status", "t", "--json"])
+        .succeeded()
+        .json();
+    let workers = &status["snapshot"]["workers"];
+    assert!(
+        workers[0]["unreadable"][0]
+            .as_str()
+            .unwrap()
+            .contains("mailbox/w1.jsonl")
+    );
+    assert_eq!(workers[1]["unread"], 1);
+    assert!(workers[1].get("unreadable").is_none());
+    let files = &status["snapshot"]["unreadableFiles"];
+    assert!(
+        files[0].as_str().unwrap().contains("shutdown.json"),
+        "{files}"
+    );
+}
+
+#[test]
+fn a_folder_in_the_place_of_the_unread_index_costs_time_only() {
+    let sandbox = Sandbox::with_team(&["w1"], &[]);
+    sandbox.call(["send", "w1", "hello"]).succeeded();
+    let index = sandbox.team("t", "mailbox/.w1.unread");
+    let _ = fs::remove_file(&index);
+    fs::create_dir(&index).unwrap();
+    let inbox = |line: &[&str]| sandbox.call([&["inbox", "--as", "w1", "--json"], line].concat());
+    let listed = inbox(&[]).succeeded().json();
+    let id = listed["messages"][0]["id"].as_str().unwrap();
+    inbox(&["--ack", id]).succeeded();
+    assert_eq!(inbox(&[]).succeeded().json()["messages"], json!([]));
+    fs::remove_dir(&index).unwrap();
+    oversized(&index);
+    sandbox.call(["send", "w1", "again"]).succeeded();
+    let taken = inbox(&["--next"]).succeeded().json();
+    assert_eq!(taken["message"]["body"], "again");
+    assert!(fs::metadata(&index).unwrap().len() < 4096);
+}
+
+#[test]
+fn a_cycle_on_disk_holds_up_no_other_task() {
+    let sandbox = Sandbox::with_team(&["w1"], &[]);
+    for (id, on) in [("1", "2"), ("2", "1")] {
+        let task = json!({ "id": id, "description": "x", "status": "pending", "createdAt": "", "blocked_by": [on] });
+        fs::write(
+            sandbox.team("t", &format!("tasks/{id}.json")),
+            task.to_string(),
+        )
+        .unwrap();
+    }
+    assert_eq!(
+        sandbox.call(["task", "add", "free"]).succeeded().stdout,
+        "3\n"
+    );
+    sandbox
+        .call(["task", "add", "stuck", "--blocked-by", "2"])
+        .ended(1);
+}
+
+#[test]
+fn keys_that_stand_twice_are_read_the_same_everywhere() {
+    let sandbox = Sandbox::with_team(&["w1"], &[]);
+    let twice = r#"{"id":"1","description":"x","status":"pending","createdAt":"","note":{"a":1},"status":"failed"}"#;
+    fs::write(sandbox.team("t", "tasks/1.json"), twice).unwrap();
+    let listed = sandbox.call(["task", "list", "--json"]).succeeded().json();
+    let status = sandbox
+        .call(["team", "status", "t", "--json"])
+        .succeeded()
+        .json();
+    assert_eq!(listed["tasks"][0]["status"], "failed");
+    assert_eq!(status["snapshot"]["tasks"][0]["status"], "failed");
+    assert_eq!(listed["allDone"], status["snapshot"]["allDone"]);
+    sandbox.call(["task", "retry", "1"]).succeeded();
+    let text = sandbox.read("t", "tasks/1.json");
+    assert_eq!(text.matches("status").count(), 1, "{text}");
+    assert!(text.contains("pending") && text.contains("note"), "{text}");
+}
+
+#[test]
+fn retrying_several_tasks_says_in_one_answer_what_came_of_each() {
+    let sandbox = Sandbox::with_team(&["w1"], &["a", "b", "c"]);
+    for id in ["1", "3"] {
+        sandbox
+            .call(["task", "claim", id, "--as", "w1"])
+            .succeeded();
+        sandbox.call(["task", "fail", id, "--as", "w1"]).succeeded();
+    }
+    let answer = sandbox
+        .call(["task", "retry", "1", "2", "3", "--json"])
+        .ended(1)
+        .json();
+    assert_eq!(answer["ok"], false);
+    let parts = answer["tasks"].as_array().unwrap();
+    let oks: Vec<&Value> = parts.iter().map(|part| &part["ok"]).collect();
+    assert_eq!(oks, [true, false, true]);
+    assert_eq!(ids(&answer["tasks"]), ["1", "2", "3"]);
+    assert_eq!(parts[0]["task"]["status"], "pending");
+    assert!(parts[1]["code"].is_string());
+}
+
+#[test]
+fn following_ends_when_the_team_is_removed_also_when_it_is_founded_again() {
+    let sandbox = Sandbox::with_team(&["w1"], &[]);
+    sandbox.call(["send", "w1", "hello"]).succeeded();
+    let mut command = sandbox.command(["inbox", "--follow", "--as", "w1", "--json"]);
+    let mut child = Reaped(
+        command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap(),
+    );
+    let mut lines = BufReader::new(child.0.stdout.take().unwrap()).lines();
+    assert!(lines.next().unwrap().unwrap().contains("hello"));
+    sandbox.call(["team", "rm", "t"]).succeeded();
+    sandbox
+        .call(["team", "init", "t", "--member", "w1"])
+        .succeeded();
+    let rest: Vec<String> = lines.map(Result::unwrap).collect();
+    assert_eq!(child.0.wait().unwrap().code(), Some(1));
+    assert!(rest.concat().contains("team_not_found"), "{rest:?}");
+}
+
+#[test]
+fn a_claim_that_cannot_be_written_leaves_no_mark() {
+    let sandbox = Sandbox::with_team(&["w1"], &["a"]);
+    let claim = sandbox.command(["task", "claim", "1", "--as", "w1"]);
+    let mut limited = Command::new("sh");
+    limited
+        .args(["-c", "ulimit -f 0; trap '' XFSZ; exec \"$@\"", "sh"])
+        .arg(claim.get_program())
+        .args(claim.get_args())
+        .current_dir(sandbox.root())
+        .env_clear();
+    let output = limited.output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    assert!(!sandbox.team("t", "tasks/1.lock").exists());
+    assert_eq!(sandbox.task("t", "1")["status"], "pending");
+    sandbox
+        .call(["task", "claim", "1", "--as", "w1"])
+        .succeeded();
+}

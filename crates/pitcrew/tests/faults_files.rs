@@ -11,7 +11,7 @@ mod sandbox;
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -249,4 +249,109 @@ fn a_claim_that_cannot_be_written_leaves_no_mark() {
     sandbox
         .call(["task", "claim", "1", "--as", "w1"])
         .succeeded();
+}
+
+fn message(n: usize) -> String {
+    let (id, body) = (format!("m{n}"), n.to_string());
+    let line = json!({ "type": "message", "id": id, "from": "leader", "to": "w1", "body": body, "timestamp": "t" });
+    format!("{line}\n")
+}
+
+#[test]
+fn a7_a_cut_mailbox_shows_nothing_again_and_says_so_until_its_reader_acknowledges() {
+    let sandbox = Sandbox::with_team(&["w1"], &[]);
+    let path = sandbox.team("t", "mailbox/w1.jsonl");
+    let half: String = (0..20).map(message).collect();
+    let rest: String = (20..40).map(message).collect();
+    fs::write(&path, format!("{half}{rest}")).unwrap();
+    let inbox = |more: &[&str]| {
+        let line = [&["inbox", "--as", "w1", "--json"], more].concat();
+        sandbox.call(line).succeeded().json()
+    };
+    inbox(&["--ack", "all"]);
+    fs::write(&path, &half).unwrap();
+    for _ in 0..2 {
+        let cut = inbox(&[]);
+        assert_eq!(
+            (&cut["messages"], &cut["damage"]["count"]),
+            (&json!([]), &json!(1))
+        );
+    }
+    sandbox.call(["send", "w1", "new"]).succeeded();
+    let cut = inbox(&[]);
+    assert_eq!(cut["damage"]["count"], 1);
+    assert_eq!(cut["messages"].as_array().unwrap().len(), 1);
+    let id = cut["messages"][0]["id"].as_str().unwrap();
+    inbox(&["--ack", id]);
+    let settled = inbox(&[]);
+    assert_eq!(
+        (&settled["messages"], settled.get("damage")),
+        (&json!([]), None)
+    );
+
+    fs::write(&path, &half[..half.len() / 2]).unwrap();
+    assert!(inbox(&[]).get("damage").is_some());
+    inbox(&["--ack", "all"]);
+    let settled = inbox(&[]);
+    assert_eq!(settled["messages"], json!([]));
+    let places = settled["damage"]["places"].to_string();
+    assert!(!places.contains("cut to"), "{places}");
+}
+
+#[test]
+fn a_line_longer_than_any_record_is_damage_and_hides_nothing() {
+    let sandbox = Sandbox::with_team(&["w1"], &[]);
+    let path = sandbox.team("t", "mailbox/w1.jsonl");
+    fs::write(&path, message(1)).unwrap();
+    let file = fs::File::options().append(true).open(&path).unwrap();
+    let start = file.metadata().unwrap().len();
+    file.set_len(start + 70 * 1024 * 1024).unwrap();
+    fs::OpenOptions::new()
+        .append(true)
+        .open(&path)
+        .unwrap()
+        .write_all(format!("\n{}", message(2)).as_bytes())
+        .unwrap();
+    let listed = sandbox
+        .call(["inbox", "--as", "w1", "--json"])
+        .succeeded()
+        .json();
+    assert_eq!(ids(&listed["messages"]), ["m1", "m2"]);
+    let place = &listed["damage"]["places"][0];
+    assert_eq!(place["at"], start);
+    assert_eq!(place["len"], 70 * 1024 * 1024 + 1);
+}
+
+#[test]
+fn more_unread_mail_than_the_index_holds_is_listed_and_taken_once_each() {
+    let sandbox = Sandbox::with_team(&["w1"], &[]);
+    let path = sandbox.team("t", "mailbox/w1.jsonl");
+    let mut text: String = (0..18_000).map(message).collect();
+    text.push_str(&message(0));
+    let receipt = json!({ "type": "delivery-receipt", "messageId": "m3", "deliveredAt": "t" });
+    text.push_str(&format!("{receipt}\n"));
+    fs::write(&path, text).unwrap();
+    let list = || {
+        let line = ["inbox", "--as", "w1", "--json"];
+        let listed = sandbox.call(line).succeeded().json();
+        ids(&listed["messages"])
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+    };
+    let wanted = |from: usize| -> Vec<String> {
+        let open = (from..18_000).filter(|n| *n != 3);
+        open.map(|n| format!("m{n}")).collect()
+    };
+    assert_eq!(list(), wanted(0));
+    for n in [0, 1, 2, 4] {
+        let line = ["inbox", "--next", "--and-ack", "--as", "w1", "--json"];
+        let taken = sandbox.call(line).succeeded().json();
+        assert_eq!(taken["message"]["id"], format!("m{n}"));
+    }
+    assert_eq!(list(), wanted(5));
+    sandbox
+        .call(["inbox", "--ack", "all", "--as", "w1"])
+        .succeeded();
+    assert_eq!(list(), Vec::<String>::new());
 }

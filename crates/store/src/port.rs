@@ -170,7 +170,7 @@ impl fmt::Display for Log {
 pub struct Page {
     /// Where the first byte of `bytes` stands in the log.
     pub base: Cursor,
-    /// Whole lines, each with its line end.
+    /// Whole lines, each with its line end. A line that is longer than any record stands alone, and only its beginning.
     pub bytes: Vec<u8>,
     /// Where the next page starts.
     pub next: Cursor,
@@ -205,14 +205,19 @@ impl Page {
         }
     }
 
-    /// The lines, oldest first.
+    /// The lines, oldest first. The last one ends where the next page starts, also when only its beginning is here.
     pub fn lines(&self) -> impl Iterator<Item = PageLine<'_>> {
         let mut at = self.base;
+        let mut left = self.bytes.len();
         self.bytes
             .split_inclusive(|byte| *byte == b'\n')
             .map(move |line| {
                 let start = at;
-                at += line.len() as u64;
+                left -= line.len();
+                at = match left {
+                    0 => self.next,
+                    _ => at + line.len() as u64,
+                };
                 PageLine {
                     at: start,
                     end: at,

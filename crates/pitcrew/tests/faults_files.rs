@@ -14,7 +14,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use sandbox::{Reaped, Sandbox};
 use serde_json::{Value, json};
@@ -234,15 +234,7 @@ fn following_ends_when_the_team_is_removed_also_when_it_is_founded_again() {
 #[test]
 fn a_claim_that_cannot_be_written_leaves_no_mark() {
     let sandbox = Sandbox::with_team(&["w1"], &["a"]);
-    let claim = sandbox.command(["task", "claim", "1", "--as", "w1"]);
-    let mut limited = Command::new("sh");
-    limited
-        .args(["-c", "ulimit -f 0; trap '' XFSZ; exec \"$@\"", "sh"])
-        .arg(claim.get_program())
-        .args(claim.get_args())
-        .current_dir(sandbox.root())
-        .env_clear();
-    let output = limited.output().unwrap();
+    let output = limited(&sandbox, 0, &["task", "claim", "1", "--as", "w1"]);
     assert_eq!(output.status.code(), Some(3), "{output:?}");
     assert!(!sandbox.team("t", "tasks/1.lock").exists());
     assert_eq!(sandbox.task("t", "1")["status"], "pending");
@@ -354,4 +346,69 @@ fn more_unread_mail_than_the_index_holds_is_listed_and_taken_once_each() {
         .call(["inbox", "--ack", "all", "--as", "w1"])
         .succeeded();
     assert_eq!(list(), Vec::<String>::new());
+}
+
+/// A call that may write files of `blocks` blocks at the most, of 512 bytes or of 1024.
+fn limited(sandbox: &Sandbox, blocks: u32, line: &[&str]) -> Output {
+    let call = sandbox.command(line);
+    let mut limited = Command::new("sh");
+    limited
+        .args([
+            "-c",
+            &format!("ulimit -f {blocks}; trap '' XFSZ; exec \"$@\""),
+            "sh",
+        ])
+        .arg(call.get_program())
+        .args(call.get_args())
+        .current_dir(sandbox.root())
+        .env_clear();
+    limited.output().unwrap()
+}
+
+#[test]
+fn a_team_is_founded_with_all_its_tasks_or_not_at_all() {
+    let sandbox = Sandbox::new();
+    let big = "x".repeat(20_000);
+    let line = [
+        "team", "init", "t", "--member", "a", "--task", "small", "--task", &big,
+    ];
+    let output = limited(&sandbox, 8, &line);
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    let teams = sandbox.root().join(".omp/state/team");
+    assert_eq!(fs::read_dir(&teams).unwrap().count(), 0);
+
+    // What a killed founder or remover left is shown, and the next of that name takes it away.
+    let left = teams.join(".t.tmp");
+    fs::create_dir_all(left.join("tasks")).unwrap();
+    let doctor = sandbox.call(["doctor"]);
+    let said = format!("{}{}", doctor.stdout, doctor.stderr);
+    assert!(said.contains(".t.tmp"), "{said}");
+    sandbox.call(line).succeeded();
+    assert!(!left.exists());
+    assert_eq!(sandbox.task("t", "2")["description"], big);
+}
+
+#[test]
+fn b4_a_leader_that_could_not_be_told_is_told_by_the_next_claim_and_once() {
+    let sandbox = Sandbox::with_team(&["w1"], &["a"]);
+    sandbox
+        .call(["task", "add", "b", "--blocked-by", "1"])
+        .succeeded();
+    let mailbox = sandbox.team("t", "mailbox/leader.jsonl");
+    fs::create_dir(&mailbox).unwrap();
+    sandbox
+        .call(["task", "claim", "1", "--as", "w1"])
+        .succeeded();
+    sandbox
+        .call(["task", "fail", "1", "--as", "w1"])
+        .succeeded();
+    fs::remove_dir(&mailbox).unwrap();
+    for _ in 0..2 {
+        sandbox.call(["task", "claim", "--as", "w1"]).succeeded();
+    }
+    let told = sandbox
+        .call(["inbox", "--as", "leader", "--json"])
+        .succeeded()
+        .json();
+    assert_eq!(told["messages"].as_array().unwrap().len(), 1, "{told}");
 }

@@ -12,9 +12,10 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use pitcrew_core::name::Name;
+use pitcrew_core::name::{Name, TaskId};
 use pitcrew_core::refusal::NameKind;
 use pitcrew_core::roster::Team;
+use pitcrew_core::task::Task;
 
 use super::folder::Folder;
 use super::text::laid_out;
@@ -117,11 +118,24 @@ impl Project {
         Ok(teams)
     }
 
-    /// Creates a team: its folders and its document, all of them or none.
+    /// Creates a team without tasks, as [`Self::create_team_with`] does.
     ///
     /// # Errors
-    /// When something cannot be created. What was is removed, now or by the next creator.
+    /// As there.
     pub fn create_team(&self, name: &Name, team: &Team) -> Result<Creation, StoreFailure> {
+        self.create_team_with(name, team, &[])
+    }
+
+    /// Creates a team: its folders, its document and its tasks, all of them or none, whenever this is killed.
+    ///
+    /// # Errors
+    /// When something cannot be created. What was is removed, now or by the next creator or remover of that name.
+    pub fn create_team_with(
+        &self,
+        name: &Name,
+        team: &Team,
+        tasks: &[(TaskId, Task)],
+    ) -> Result<Creation, StoreFailure> {
         let teams = self.make_teams_dir()?;
         let _held = teams.lock(lock::PATIENCE)?;
         let taken = teams
@@ -133,7 +147,9 @@ impl Project {
         }
         let draft = layout::draft(name.as_str());
         empty(&teams, &draft)?;
-        let made = fill(&teams.sub_or_new(&draft)?, team)
+        let made = teams
+            .sub_or_new(&draft)
+            .and_then(|folder| fill(&folder, team, tasks))
             .and_then(|()| teams.rename(&draft, name.as_str()))
             .and_then(|()| teams.sync());
         match made {
@@ -203,9 +219,21 @@ fn absolute(path: &Path) -> Result<PathBuf, StoreFailure> {
 }
 
 /// Writes what a new team consists of.
-fn fill(folder: &Folder, team: &Team) -> Result<(), StoreFailure> {
+fn fill(folder: &Folder, team: &Team, tasks: &[(TaskId, Task)]) -> Result<(), StoreFailure> {
     for sub in layout::FOLDERS {
         folder.new_sub(sub)?;
+    }
+    if !tasks.is_empty() {
+        let inside = folder.sub_or_new("tasks")?;
+        for (id, task) in tasks {
+            let place = Place::Task(id.clone());
+            let spot = layout::document(&place);
+            let text = serde_json::to_vec(task)
+                .map_err(|refused| StoreFailure::corrupt(&place, &refused.to_string()))?;
+            // Nobody sees this folder yet, so the text needs no draft.
+            inside.write_draft(&spot.file, &laid_out(&text, spot.form), Durability::Synced)?;
+        }
+        inside.sync()?;
     }
     let spot = layout::document(&Place::Team);
     let text = serde_json::to_vec(team)

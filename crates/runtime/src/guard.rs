@@ -47,10 +47,16 @@ pub enum Below {
 }
 
 impl Change {
-    fn whole(file: FilePath) -> Self {
+    /// All of a file, of which `text` is what it says now.
+    fn whole(file: FilePath, text: Option<FileLines>) -> Self {
+        let spans = vec![Span::EVERYTHING];
+        let touched = text.map(|text| Touched::Lines {
+            spans,
+            text: Some(text),
+        });
         Self {
             file,
-            touched: Touched::Whole,
+            touched: touched.unwrap_or(Touched::Whole),
             below: Below::No,
         }
     }
@@ -198,19 +204,23 @@ impl Lookout {
             if let (true, Some(file)) = (is_text, &new) {
                 if let Some(touched) = self.compared(entry, state)? {
                     changes.push(Change {
+                        file: file.clone(),
                         touched,
-                        ..Change::whole(file.clone())
+                        below,
                     });
                 }
                 continue;
             }
             // What is copied stays as it is.
             let old = old.filter(|file| entry.status != 'C' && new.as_ref() != Some(file));
-            let both = old.into_iter().chain(new);
-            changes.extend(both.map(|file| Change {
-                below,
-                ..Change::whole(file)
-            }));
+            let old = old.map(|file| (file, &entry.old.path));
+            let new = new.map(|file| (file, &entry.new.path));
+            for (file, path) in old.into_iter().chain(new) {
+                changes.push(Change {
+                    below,
+                    ..Change::whole(file, self.present(path)?)
+                });
+            }
         }
         Ok(changes)
     }
@@ -281,7 +291,7 @@ impl Lookout {
             };
             let whole = Change {
                 below,
-                ..Change::whole(file.clone())
+                ..Change::whole(file.clone(), self.present(&entry.new.path)?)
             };
             if !sides.iter().all(|side| side.is_file()) {
                 changes.push(whole);
@@ -337,7 +347,9 @@ pub fn patched(
         let (old, new) = (of(&patch.old), of(&patch.new));
         if patch.is_whole || patch.old != patch.new {
             let old = old.filter(|file| new.as_ref() != Some(file));
-            changes.extend(old.into_iter().chain(new).map(Change::whole));
+            for file in old.into_iter().chain(new) {
+                changes.push(somehow(file, project)?);
+            }
         } else if let Some(file) = new.filter(|_| !patch.hunks.is_empty()) {
             changes.push(edited(file, replaced(&patch.hunks), project)?);
         }
@@ -359,17 +371,25 @@ pub fn edited(
     spans: Vec<Span>,
     project: &Workspace,
 ) -> Result<Change, StoreFailure> {
-    let text = project.text(&file)?.as_deref().and_then(FileLines::of_text);
+    let text = project.text(&file)?;
     Ok(Change {
-        touched: Touched::Lines { spans, text },
-        ..Change::whole(file)
+        file,
+        touched: Touched::Lines {
+            spans,
+            text: text.as_deref().and_then(FileLines::of_text),
+        },
+        below: Below::No,
     })
 }
 
 /// A change of a file of which nobody says which lines.
-#[must_use]
-pub fn somehow(file: FilePath) -> Change {
-    Change::whole(file)
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn somehow(file: FilePath, project: &Workspace) -> Result<Change, StoreFailure> {
+    let text = project.text(&file)?;
+    let text = text.as_deref().and_then(FileLines::of_text);
+    Ok(Change::whole(file, text))
 }
 
 /// The project that `tree` belongs to by its main work tree: `root` there, where it is `root` here.

@@ -23,7 +23,7 @@ use crate::time::Timestamp;
 /// What a change does to one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Touched {
-    /// All of it, or nobody can say what.
+    /// All of it, and there is no present text to look for claims in.
     Whole,
     /// Some lines of the present file.
     Lines {

@@ -28,6 +28,12 @@ impl From<Lines> for Span {
 }
 
 impl Span {
+    /// Every line that there can be.
+    pub const EVERYTHING: Self = Self {
+        start: 0,
+        count: u64::MAX,
+    };
+
     /// The line after the last.
     #[must_use]
     pub fn end(self) -> u64 {

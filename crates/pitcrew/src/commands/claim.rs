@@ -11,6 +11,7 @@ use pitcrew_runtime::desk::{ClaimTurn, ClaimWish, moves_claims};
 use serde_json::json;
 
 use super::attention::{Attention, Event, SWEEP};
+use super::claims::shown;
 use crate::cli::{Entry, Run};
 use crate::context::{CLOCK, Context, OpenTeam};
 use crate::halt::{Exit, Halt};
@@ -117,7 +118,7 @@ fn was_renewed(events: &[ClaimEvent]) -> bool {
 /// Says what is held now.
 fn held(context: &mut Context<'_>, claim: &Claim, renewed: bool) -> Exit {
     if context.ui.json {
-        let answer = json!({ "ok": true, "claim": claim, "renewed": renewed });
+        let answer = json!({ "ok": true, "claim": shown(claim), "renewed": renewed });
         context.ui.json(&answer, Layout::Pretty);
         return Exit::Done;
     }

@@ -81,6 +81,14 @@ impl Run for ListClaims {
     }
 }
 
+/// A claim as answers show it: without what it is found by, which tells a reader nothing.
+pub(crate) fn shown(claim: &Claim) -> Value {
+    json!(Claim {
+        anchor: None,
+        ..claim.clone()
+    })
+}
+
 /// A claim, and where its lines are now.
 struct Stands<'a> {
     claim: &'a Claim,
@@ -129,7 +137,7 @@ impl<'a> Listed<'a> {
     /// `moved`.
     pub(crate) fn answer(&self) -> Value {
         let held = self.held.iter().map(|Stands { claim, standing }| {
-            let mut value = json!(claim);
+            let mut value = shown(claim);
             value["moved"] = json!(claim.moved(*standing));
             match standing {
                 Standing::Found(lines) | Standing::Taken(lines) => value["now"] = json!(lines),

@@ -4,6 +4,7 @@ use pitcrew_core::Refusal;
 use pitcrew_core::claim::{Claim, ClaimEvent, EndCause, Lines};
 use serde_json::{Value, json};
 
+use super::claims::shown;
 use crate::cli::{Entry, Run};
 use crate::context::Context;
 use crate::halt::{Exit, Halt};
@@ -76,6 +77,6 @@ fn given_back(events: &[ClaimEvent]) -> impl Iterator<Item = &Claim> {
 
 /// What was given back, as JSON.
 pub(crate) fn answer(events: &[ClaimEvent]) -> Value {
-    let released: Vec<&Claim> = given_back(events).collect();
+    let released: Vec<Value> = given_back(events).map(shown).collect();
     json!({ "ok": true, "released": released })
 }

@@ -125,10 +125,11 @@ impl Run for Check {
             }
             (None, _, None, Some(file)) => {
                 let file = context.file(file, None)?;
-                match spans.is_empty() {
-                    true => vec![somehow(file)],
-                    false => vec![edited(file, spans, &Workspace::of(&project)?)?],
-                }
+                let here = Workspace::of(&project)?;
+                vec![match spans.is_empty() {
+                    true => somehow(file, &here)?,
+                    false => edited(file, spans, &here)?,
+                }]
             }
             (None, _, None, None) => match &said {
                 Some(said) => said.changes(context, &project)?,

@@ -106,7 +106,7 @@ impl ToolUse {
             let text = here.text(&file)?.unwrap_or_default();
             changes.push(match self.spans(&text) {
                 Some(spans) => edited(file, spans, &here)?,
-                None => somehow(file),
+                None => somehow(file, &here)?,
             });
         }
         for patch in PATCHES.iter().filter_map(|key| joined(&self.input[*key])) {
@@ -116,7 +116,7 @@ impl ToolUse {
                     let text = here.text(&file)?.unwrap_or_default();
                     changes.push(match loose.spans(&String::from_utf8_lossy(&text)) {
                         Some(spans) => edited(file, spans, &here)?,
-                        None => somehow(file),
+                        None => somehow(file, &here)?,
                     });
                 }
             }

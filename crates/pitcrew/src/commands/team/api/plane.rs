@@ -112,17 +112,19 @@ pub(super) fn claim_region(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
     };
     let who = call.speaks_as(&team, "worker")?;
     let ticket = match desk.claim_lines(&who, &wish)?.outcome {
-        Outcome::Held { claim } => return done(json!({ "ok": true, "claim": claim })),
+        Outcome::Held { claim } => {
+            return done(json!({ "ok": true, "claim": claims::shown(&claim) }));
+        }
         Outcome::Waiting { waiting, .. } => waiting.ticket,
     };
     if let ClaimTurn::Held(claim) = desk.await_claim(ticket)? {
-        return done(json!({ "ok": true, "claim": claim }));
+        return done(json!({ "ok": true, "claim": claims::shown(&claim) }));
     }
     // The time is over, or the lines came in another way.
     wish.patience = Patience::None;
     wish.text = call.text_of(&wish.file)?;
     match desk.claim_lines(&who, &wish)?.outcome {
-        Outcome::Held { claim } => done(json!({ "ok": true, "claim": claim })),
+        Outcome::Held { claim } => done(json!({ "ok": true, "claim": claims::shown(&claim) })),
         Outcome::Waiting { behind, .. } => Err(Refusal::ClaimConflict(behind.into()).into()),
     }
 }

@@ -141,6 +141,14 @@ impl Desk<'_> {
         Ok((token, incarnation))
     }
 
+    /// Ends a member's token: what still has it can speak for nobody any more.
+    ///
+    /// # Errors
+    /// `unknown_member`.
+    pub fn retire_token(&self, name: &str) -> Result<(), NotDone> {
+        self.change_roster(|team| team.retire_token(name))
+    }
+
     pub(super) fn change_roster<A>(
         &self,
         mut step: impl FnMut(&mut Team) -> Result<A, Refusal>,

@@ -44,7 +44,8 @@ pub struct Plan {
 pub struct Blueprint {
     /// The team with its members.
     pub team: Team,
-    tasks: Vec<(TaskId, Task)>,
+    /// Its tasks, in the order of the plan.
+    pub tasks: Vec<(TaskId, Task)>,
 }
 
 impl Desk<'_> {
@@ -70,19 +71,9 @@ impl Desk<'_> {
         Ok(Blueprint { team, tasks })
     }
 
-    /// Writes the tasks of a team whose document was just made. Answers their ids in the order of the plan.
-    ///
-    /// # Errors
-    /// `task_exists` when somebody added a task of that id in between.
-    pub fn move_in(&self, blueprint: &Blueprint) -> Result<Vec<TaskId>, NotDone> {
-        self.write_tasks(blueprint.tasks.clone())
-            .map_err(|unwritten| unwritten.why)
-    }
-
     /// Founds the team in a store that is its own already: whole, or not at all when a member or a task cannot be. The
     /// team document is written in one step and before the tasks, so of several founders at once one wins. Where a
-    /// project makes the team's place and its document in one step, [`Desk::draw_up`] and [`Desk::move_in`] stand
-    /// around that step instead.
+    /// project makes the team's place with everything in it in one step, [`Desk::draw_up`] says what that is.
     ///
     /// # Errors
     /// `team_exists`, and as [`Desk::draw_up`] says.
@@ -99,7 +90,8 @@ impl Desk<'_> {
                     Ok(())
                 }
             })??;
-        self.move_in(&blueprint)?;
+        self.write_tasks(blueprint.tasks)
+            .map_err(|unwritten| unwritten.why)?;
         Ok(blueprint.team)
     }
 

@@ -125,10 +125,13 @@ impl Desk<'_> {
             let Some(text) = text else {
                 return claims.claim(request, now);
             };
-            let followed = claims.follow(request.file, text, now);
-            let mut answer = claims.claim(request, now)?;
-            claims.remember(request.member, request.file, text);
+            // A refusal leaves everything as it was, so what follows is kept only with what was asked.
+            let mut ahead = claims.clone();
+            let followed = ahead.follow(request.file, text, now);
+            let mut answer = ahead.claim(request, now)?;
+            ahead.remember(request.member, request.file, text);
             answer.events.splice(0..0, followed.events);
+            *claims = ahead;
             Ok(answer)
         })?;
         self.tell_of_expiry(&answer.events)?;
@@ -166,9 +169,11 @@ impl Desk<'_> {
             let Some(text) = text else {
                 return claims.release(member, file, part, now);
             };
-            let mut events = claims.follow(file, text, now).events;
-            events.extend(claims.release(member, file, part, now)?);
-            claims.remember(member, file, text);
+            let mut ahead = claims.clone();
+            let mut events = ahead.follow(file, text, now).events;
+            events.extend(ahead.release(member, file, part, now)?);
+            ahead.remember(member, file, text);
+            *claims = ahead;
             Ok(events)
         })?;
         self.tell_of_expiry(&events)?;

@@ -279,6 +279,27 @@ fn a_checkout_elsewhere_is_a_copy_of_the_project() {
     };
     assert_eq!(check("HEAD~1..HEAD"), Some(1));
     assert_eq!(check("HEAD..HEAD"), Some(0));
+    // What a member is about to commit there counts; in another repository it is nobody's business.
+    let other = here.path("../other");
+    fs::create_dir(&other).unwrap();
+    here.git_in(&other, "bob", ["init", "-q"]).succeeded();
+    fs::write(other.join("a"), "a\n").unwrap();
+    here.git_in(&other, "bob", ["add", "a"]).succeeded();
+    fs::write(there.join("a"), text.replace("line 12\n", "")).unwrap();
+    here.git_in(&there, "bob", ["add", "a"]).succeeded();
+    for (folder, status) in [(&there, Some(1)), (&other, Some(0))] {
+        let mut command = here.sandbox.command(["guard", "check", "--staged"]);
+        command
+            .envs([("PITCREW_TEAM", "t"), ("PITCREW_AGENT", "bob")])
+            .env("PITCREW_ROOT", here.root())
+            .env("PATH", repository::search_path())
+            .current_dir(folder);
+        assert_eq!(
+            sandbox::answer(command.output().unwrap()).status,
+            status,
+            "{folder:?}"
+        );
+    }
 }
 
 #[test]

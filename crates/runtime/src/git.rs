@@ -147,6 +147,40 @@ impl Git {
         }
     }
 
+    /// Asked from a folder of another repository, so without what a hook was told about its own.
+    #[must_use]
+    pub fn elsewhere(&self, folder: &Path) -> Self {
+        let own = [
+            "GIT_DIR",
+            "GIT_INDEX_FILE",
+            "GIT_WORK_TREE",
+            "GIT_PREFIX",
+            "GIT_COMMON_DIR",
+        ];
+        let environment = own
+            .iter()
+            .fold(self.environment.clone(), |rest, name| rest.unset(name));
+        Self {
+            folder: folder.to_path_buf(),
+            environment,
+        }
+    }
+
+    /// The commits that the history of the present one begins with. None without a commit or a repository.
+    ///
+    /// # Errors
+    /// When git cannot be asked.
+    pub fn beginnings(&self) -> Result<Vec<String>, GitError> {
+        match self.answer(&["rev-list", "--max-parents=0", "HEAD", "--"]) {
+            Err(GitError::Refused { .. }) => Ok(Vec::new()),
+            printed => {
+                let printed = printed?;
+                let lines = String::from_utf8_lossy(&printed);
+                Ok(lines.lines().map(str::to_owned).collect())
+            }
+        }
+    }
+
     /// Asks, and answers what it printed and its exit code.
     fn ask(&self, words: &[&OsStr]) -> Result<(Vec<u8>, i32, String), GitError> {
         let question = || {

@@ -97,19 +97,42 @@ pub struct Lookout {
     /// The work tree, whose files are read.
     here: Workspace,
     top: PathBuf,
-    /// What stands for the top of the work tree in the project.
-    base: PathBuf,
+    /// What stands for the top of the work tree in the project; `None` when it is of another repository.
+    base: Option<PathBuf>,
+}
+
+/// Which work trees, neither of the project's own nor inside it or around it, are copies of the project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Copies {
+    /// All: somebody said so by naming the project.
+    All,
+    /// Those whose history begins like that of the project.
+    Kin,
 }
 
 impl Lookout {
     /// Looks from a work tree at what its changes mean for `project`.
     ///
     /// # Errors
-    /// When a folder cannot be looked at.
-    pub fn new(git: &Git, tree: &WorkTree, project: &Project) -> Result<Self, StoreFailure> {
+    /// When a folder cannot be looked at, or git cannot be asked.
+    pub fn new(
+        git: &Git,
+        tree: &WorkTree,
+        project: &Project,
+        copies: Copies,
+    ) -> Result<Self, GuardError> {
         let project = Workspace::of(project)?;
         let here = Workspace::of(&Project::at(&tree.top)?)?;
-        let base = base(here.root(), tree.main.as_deref(), project.root());
+        let base = match base(here.root(), tree.main.as_deref(), project.root()) {
+            Some(base) => Some(base),
+            None if copies == Copies::All => Some(project.root().to_path_buf()),
+            None => {
+                let there = git.elsewhere(project.root()).beginnings()?;
+                let own = git.at(&tree.top).beginnings()?;
+                let is_kin = own.iter().any(|commit| there.contains(commit));
+                is_kin.then(|| project.root().to_path_buf())
+            }
+        };
         Ok(Self {
             git: git.at(&tree.top),
             project,
@@ -122,7 +145,7 @@ impl Lookout {
     /// The file that version control calls `path`. One outside of the project, or with a name that is no text, can be
     /// held by nobody.
     fn file(&self, path: &OsStr) -> Option<FilePath> {
-        self.project.tracked(&self.base.join(path)).ok()
+        self.project.tracked(&self.base.as_ref()?.join(path)).ok()
     }
 
     /// What the file says in the work tree.
@@ -318,14 +341,12 @@ impl Lookout {
     }
 }
 
-/// What the top of a work tree is called in the project. Without the project in it or around it, it is another copy of
-/// the project: one that was checked out to be looked at.
-fn base(top: &Path, main: Option<&Path>, project: &Path) -> PathBuf {
+/// What the top of a work tree is called in the project. `None` without the project in it or around it.
+fn base(top: &Path, main: Option<&Path>, project: &Path) -> Option<PathBuf> {
     let related = |one: &Path| one.starts_with(project) || project.starts_with(one);
     match main {
-        Some(main) if related(main) && !project.starts_with(top) => main.to_path_buf(),
-        _ if related(top) => top.to_path_buf(),
-        _ => project.to_path_buf(),
+        Some(main) if related(main) && !project.starts_with(top) => Some(main.to_path_buf()),
+        _ => related(top).then(|| top.to_path_buf()),
     }
 }
 
@@ -406,17 +427,26 @@ mod tests {
     #[test]
     fn a_work_tree_stands_for_a_place_in_the_project() {
         for (top, main, project, expected) in [
-            ("/p", None, "/p", "/p"),
-            ("/p", None, "/p/sub", "/p"),
-            ("/p/inner", None, "/p", "/p/inner"),
-            ("/w", Some("/p"), "/p", "/p"),
-            ("/p/.trees/w", Some("/p"), "/p", "/p"),
-            ("/p/.trees/w", Some("/p"), "/p/.trees/w", "/p/.trees/w"),
-            ("/ci/checkout", None, "/p", "/p"),
-            ("/w", Some("/x"), "/p", "/p"),
+            ("/p", None, "/p", Some("/p")),
+            ("/p", None, "/p/sub", Some("/p")),
+            ("/p/inner", None, "/p", Some("/p/inner")),
+            ("/w", Some("/p"), "/p", Some("/p")),
+            ("/p/.trees/w", Some("/p"), "/p", Some("/p")),
+            (
+                "/p/.trees/w",
+                Some("/p"),
+                "/p/.trees/w",
+                Some("/p/.trees/w"),
+            ),
+            ("/ci/checkout", None, "/p", None),
+            ("/w", Some("/x"), "/p", None),
         ] {
             let found = base(top.as_ref(), main.map(Path::new), project.as_ref());
-            assert_eq!(found, Path::new(expected), "{top} {main:?} {project}");
+            assert_eq!(
+                found.as_deref(),
+                expected.map(Path::new),
+                "{top} {main:?} {project}"
+            );
         }
     }
 }

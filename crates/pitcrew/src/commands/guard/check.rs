@@ -10,7 +10,7 @@ use pitcrew_core::refusal::NameKind;
 use pitcrew_core::{Name, Refusal, Timestamp};
 use pitcrew_runtime::desk::NotDone;
 use pitcrew_runtime::git::WorkTree;
-use pitcrew_runtime::guard::{Below, Change, Lookout, edited, in_main, patched, somehow};
+use pitcrew_runtime::guard::{Below, Change, Copies, Lookout, edited, in_main, patched, somehow};
 use pitcrew_store::Project;
 use pitcrew_store::files::Workspace;
 use serde_json::json;
@@ -111,9 +111,13 @@ impl Run for Check {
         };
         let changes = match (&tree, &self.range, self.diff.as_deref(), &self.file) {
             (Some(tree), Some(range), ..) => {
-                Lookout::new(&git, tree, &project)?.range(range, &is_held)?
+                let lookout = Lookout::new(&git, tree, &project, Copies::All)?;
+                lookout.range(range, &is_held)?
             }
-            (Some(tree), None, ..) => Lookout::new(&git, tree, &project)?.staged(&is_held)?,
+            (Some(tree), None, ..) => {
+                let lookout = Lookout::new(&git, tree, &project, Copies::Kin)?;
+                lookout.staged(&is_held)?
+            }
             (None, _, Some(from), _) => {
                 let text = match from {
                     "-" => read_stdin()?,

@@ -56,7 +56,7 @@ pub struct TeamStatus {
     pub leader_unread: u64,
     /// When it was shut down, if it was.
     pub shut_down_at: Option<String>,
-    /// Its limiter, when there is a limit; why it cannot be read, when it cannot.
+    /// Its limiter, when there is a limit or a pause; why it cannot be read, when it cannot.
     pub limiter: Option<Result<Limiter, String>>,
 }
 
@@ -88,7 +88,13 @@ impl Desk<'_> {
 
     fn limits_in_force(&self) -> Result<Option<Result<Limiter, String>>, NotDone> {
         match self.store.view::<Limiter>(&()) {
-            Ok(limiter) => Ok(limiter.filter(|limiter| limiter.limits().is_on()).map(Ok)),
+            Ok(limiter) => {
+                let now = self.now();
+                let shows = |limiter: &Limiter| {
+                    limiter.limits().is_on() || limiter.status(now).pause.is_some()
+                };
+                Ok(limiter.filter(shows).map(Ok))
+            }
             Err(StoreFailure::CorruptDocument { why, .. }) => Ok(Some(Err(why))),
             Err(failure) => Err(failure.into()),
         }

@@ -26,6 +26,7 @@ use crate::desk::{Desk, NotDone};
 use crate::process::{Control, Ended, Interrupts};
 use crate::teamfile::ProfileKind;
 
+mod books;
 mod looking;
 mod outcome;
 mod turns;
@@ -57,6 +58,9 @@ pub(super) struct Driver<'a> {
     unread: Vec<u64>,
     usage: Totals,
     waits: BTreeMap<SeatNo, i64>,
+    limits: books::Seen,
+    /// Why the team's limits stopped a member, in their words.
+    barred: BTreeMap<SeatNo, String>,
     unfinished: Vec<Unfinished>,
     left_running: Vec<LeftRunning>,
     /// Tasks that were there and are not any more.
@@ -120,6 +124,8 @@ impl<'a> Driver<'a> {
             unread,
             usage: Totals::new(),
             waits: BTreeMap::new(),
+            limits: books::Seen::default(),
+            barred: BTreeMap::new(),
             unfinished: Vec::new(),
             left_running: Vec::new(),
             vanished: Vec::new(),
@@ -272,6 +278,7 @@ impl<'a> Driver<'a> {
             self.look_at_mail(seat);
         }
         self.leader_unread = self.desk().count_unread(&Name::leader())?;
+        self.look_at_limits();
         Ok(())
     }
 
@@ -376,6 +383,7 @@ impl<'a> Driver<'a> {
         for (seat, view) in self.scheduler.view(now).enumerate() {
             let (reason, at) = match view.state {
                 SeatState::Limited(at) => (WaitReason::Limit, at),
+                SeatState::HeldBack(at) => (WaitReason::RateLimit, at),
                 SeatState::Restarting(at) => (WaitReason::Restart, at),
                 SeatState::Retrying(at) => (WaitReason::Retry, at),
                 SeatState::Running(_) | SeatState::Idle | SeatState::Stopped(_) => continue,

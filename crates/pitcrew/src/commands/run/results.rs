@@ -8,7 +8,7 @@ use pitcrew_core::visible::{Lines, visible};
 use pitcrew_runtime::run::event::{Outcome, Report, TaskResult};
 use pitcrew_runtime::run::scheduler::StopReason;
 
-use super::words::{count, left_running, short, span, stop_words};
+use super::words::{count, left_running, short, span, stopped};
 use crate::ui::{BAD, FAINT, GOOD, HEADING, Ui};
 
 /// The longest a result may be in the table when standard output is no terminal, in columns.
@@ -49,8 +49,18 @@ pub(super) fn write(ui: &mut Ui, here: &Path, report: &Report) {
             ));
         }
         if let Some(reason) = member.stopped {
-            ui.line(&format!("{}: {}", member.member, stop_words(reason)));
+            let why = stopped(reason, member.stopped_detail.as_deref());
+            ui.line(&format!("{}: {why}", member.member));
         }
+    }
+    if let Some(spending) = &report.spending {
+        let left = spending
+            .left
+            .map_or_else(String::new, |left| format!(", {left} left"));
+        ui.line(&format!(
+            "spent    {} and {} tokens in all{left} (pitcrew limits status --team {})",
+            spending.spent, spending.tokens, report.team
+        ));
     }
     mail(ui, report);
     let folder = report.folder.strip_prefix(here).unwrap_or(&report.folder);

@@ -266,7 +266,7 @@ impl Bench<'_> {
         team: &Team,
         task: Option<&Task>,
         limit_ms: i64,
-        mut record: ProcessRecord,
+        record: ProcessRecord,
     ) -> Result<Begun, NotDone> {
         // Each turn has a token of its own, which ends with it.
         gear.token = Some(self.desk.issue_token(gear.name().as_str())?.0);
@@ -289,9 +289,41 @@ impl Bench<'_> {
         };
         let folder = turn.files.make_folder()?;
         turn.files.write("prompt.md", prompt.as_bytes())?;
+        let plan = match self.plan(gear, turn, task, &prompt, &folder)? {
+            Ok(plan) => plan,
+            Err(why) => return Ok(Begun::Failed(why)),
+        };
+        let claimed = turn.claim.as_ref().map(|claim| &claim.task);
+        let asked = allowance::reserve(&self.desk, gear, claimed, prompt.len())?;
+        let (allowance, uncounted) = match asked {
+            Answer::Go(allowance) => (allowance, None),
+            Answer::Uncounted(why) => (None, Some(why)),
+            Answer::Wait { until, why } => return Ok(Begun::Wait { until, why }),
+            Answer::Never { reason, why } => return Ok(Begun::Never { reason, why }),
+        };
+        if let Some(turn) = gear.turn.as_mut() {
+            turn.allowance = allowance;
+            turn.uncounted = uncounted;
+        }
+        let begun = self.launch_planned(gear, plan, limit_ms, record)?;
+        if matches!(begun, Begun::Running) {
+            self.desk.note_shown(gear.name(), &offer)?;
+        }
+        Ok(begun)
+    }
+
+    /// What is run, and the files that it reads; in words why not.
+    fn plan(
+        &self,
+        gear: &Gear,
+        turn: &Turn,
+        task: Option<&Task>,
+        prompt: &str,
+        folder: &Path,
+    ) -> Result<Result<TurnPlan, String>, NotDone> {
         let fresh = self.tools.entropy.id()?;
         let input = TurnInput {
-            prompt: &prompt,
+            prompt,
             session: match &turn.session {
                 Some(session) => SessionPlan::Resume {
                     id: &session.session,
@@ -306,29 +338,28 @@ impl Bench<'_> {
                     .and_then(|entry| entry.script.as_deref()),
                 None => gear.entry.on_mail.as_deref(),
             },
-            folder: &folder,
+            folder,
         };
         let plan = match gear.profile.plan_turn(&input) {
             Ok(plan) => plan,
-            Err(refused) => return Ok(Begun::Failed(refused.to_string())),
+            Err(refused) => return Ok(Err(refused.to_string())),
         };
         for (path, text) in &plan.files {
             if let Some(file) = path.file_name().and_then(std::ffi::OsStr::to_str) {
                 turn.files.write(file, text)?;
             }
         }
-        let task = turn.claim.as_ref().map(|claim| &claim.task);
-        let asked = allowance::reserve(&self.desk, gear, task, prompt.len())?;
-        let (allowance, uncounted) = match asked {
-            Answer::Go(allowance) => (allowance, None),
-            Answer::Uncounted(why) => (None, Some(why)),
-            Answer::Wait { until, why } => return Ok(Begun::Wait { until, why }),
-            Answer::Never { reason, why } => return Ok(Begun::Never { reason, why }),
-        };
-        if let Some(turn) = gear.turn.as_mut() {
-            turn.allowance = allowance;
-            turn.uncounted = uncounted;
-        }
+        Ok(Ok(plan))
+    }
+
+    /// Starts the process of a planned turn, and writes it down.
+    fn launch_planned(
+        &self,
+        gear: &mut Gear,
+        plan: TurnPlan,
+        limit_ms: i64,
+        mut record: ProcessRecord,
+    ) -> Result<Begun, NotDone> {
         let Some(turn) = gear.turn.as_ref() else {
             return Ok(Begun::Nothing);
         };
@@ -351,7 +382,6 @@ impl Bench<'_> {
             turn.group = Some(group);
         }
         self.write(gear.name(), &record)?;
-        self.desk.note_shown(gear.name(), &offer)?;
         Ok(Begun::Running)
     }
 

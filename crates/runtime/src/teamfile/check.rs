@@ -290,7 +290,7 @@ impl Checker<'_> {
                     last.to_string()
                 }
             };
-            let id = TaskId::new(&text).ok();
+            let id = TaskId::fresh(&text).ok();
             let given = task.id.as_ref().unwrap_or(&task.description);
             if id.is_none() {
                 self.at(given, "tasks.id", format!("{text:?}: {NAMES}"));
@@ -404,7 +404,7 @@ impl Checker<'_> {
             .zip(&waits)
             .map(|(task, waits)| (task.id.as_str(), waits.as_slice()))
             .collect();
-        let Err(refused) = check_dependencies(&edges) else {
+        let Err(refused) = check_dependencies(&edges, 0) else {
             return;
         };
         let at_fault = match &refused {

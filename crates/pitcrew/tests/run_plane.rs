@@ -235,6 +235,60 @@ fn a_turn_that_can_never_fit_stops_its_member() {
 }
 
 #[test]
+fn a_finding_is_noted_as_shown_only_when_the_turn_was_started() {
+    let crew = scripted(
+        "[limits]\ntpm = 10\n[[members]]\nname = 'a'\nprofile = 'one'\n[[tasks]]\nid = '1'\ndescription = 'x'\n",
+        &[FINE],
+    );
+    crew.run(&[]).ended(5);
+    let line = ["discover", "style", "tabs everywhere", "--team", "team"];
+    crew.call(line).ended(0);
+    crew.run(&[]).ended(5);
+    let prompt = std::fs::read_to_string(crew.team("workers/a/turn-0002/prompt.md")).unwrap();
+    assert!(prompt.contains("tabs everywhere"), "{prompt}");
+    crew.write(
+        "team.toml",
+        &crew.read("team.toml").replace("tpm = 10", "tpm = 100000"),
+    );
+    crew.run(&[]).ended(0);
+    assert!(crew.read("prompts").contains("tabs everywhere"));
+    let line = ["discoveries", "--new", "--as", "a", "--team", "team"];
+    let ran = crew.call(line).ended(0);
+    assert!(!ran.stdout.contains("tabs everywhere"), "{ran:#?}");
+}
+
+#[test]
+fn f8_turns_are_refused_while_the_limits_cannot_be_read_unless_the_team_goes_on_without() {
+    let crew = scripted(
+        "[[members]]\nname = 'a'\nprofile = 'one'\n[[tasks]]\nid = '0'\ndescription = 'x'\n",
+        &[FINE, FINE],
+    );
+    crew.run(&[]).ended(0);
+    let more = "[[tasks]]\nid = '1'\ndescription = 'y'\n";
+    crew.write("team.toml", &format!("{}{more}", crew.read("team.toml")));
+    let torn = || std::fs::write(crew.team("limits.json"), "{\"limits\":").unwrap();
+    torn();
+    let ran = crew.run(&[]).ended(5);
+    assert!(
+        ran.stdout.contains("a: is refused by the team's limits: "),
+        "{ran:#?}"
+    );
+    std::fs::remove_file(crew.team("limits.json")).unwrap();
+    let line = [
+        "limits",
+        "set",
+        "--when-unreachable",
+        "admit",
+        "--team",
+        "team",
+    ];
+    crew.call(line).ended(0);
+    torn();
+    let ran = crew.run(&[]).ended(0);
+    assert!(ran.stderr.contains("turns are not counted"), "{ran:#?}");
+}
+
+#[test]
 fn f9_a_limit_with_a_reset_pauses_the_whole_team_and_it_resumes_then() {
     let limit = r#"echo '{"type":"limit","text":"usage limit","after_ms":2500}'; exit 1"#;
     let crew = scripted(

@@ -5,7 +5,7 @@ use std::path::Path;
 use console::{Alignment, measure_text_width, pad_str, truncate_str};
 use pitcrew_core::task::Status;
 use pitcrew_core::visible::{Lines, visible};
-use pitcrew_runtime::run::event::{Outcome, Report, TaskResult};
+use pitcrew_runtime::run::event::{MemberResult, Outcome, Report, TaskResult};
 use pitcrew_runtime::run::scheduler::StopReason;
 
 use super::words::{count, left_running, short, span, stopped};
@@ -190,6 +190,14 @@ fn mail(ui: &mut Ui, report: &Report) {
     }
 }
 
+/// Whether the team's limits stopped it.
+fn is_barred(member: &MemberResult) -> bool {
+    matches!(
+        member.stopped,
+        Some(StopReason::OutOfBudget | StopReason::Denied)
+    )
+}
+
 fn verdict(ui: &mut Ui, report: &Report) {
     let done = report
         .tasks
@@ -223,6 +231,8 @@ fn verdict(ui: &mut Ui, report: &Report) {
     ui.own_line(&text);
     if report.broke.is_some() {
         // The complaint about that says what to do.
+    } else if report.members.iter().any(is_barred) {
+        ui.say("with other limits the same command goes on from here");
     } else if report.outcome != Outcome::Completed {
         ui.say("the same command goes on from here");
     } else if idle {

@@ -14,6 +14,8 @@ pub(crate) mod doctor;
 pub(crate) mod inbox;
 pub(crate) mod limits;
 pub(crate) mod man;
+#[cfg(feature = "mcp")]
+pub(crate) mod mcp;
 pub(crate) mod release;
 pub(crate) mod run;
 pub(crate) mod send;
@@ -53,7 +55,13 @@ pub(crate) const SECTIONS: &[Section] = &[
     },
     Section {
         heading: "Teams",
-        entries: &[run::ENTRY, team::ENTRY, who::ENTRY],
+        entries: &[
+            run::ENTRY,
+            team::ENTRY,
+            who::ENTRY,
+            #[cfg(feature = "mcp")]
+            mcp::ENTRY,
+        ],
     },
     Section {
         heading: "This machine",

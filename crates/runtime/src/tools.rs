@@ -31,6 +31,7 @@ use crate::desk::{Credentials, Desk, NotDone};
 
 mod answer;
 mod arguments;
+mod changes;
 mod definition;
 mod files;
 mod findings;
@@ -40,13 +41,16 @@ mod messages;
 mod refused;
 mod spending;
 mod table;
+mod views;
 mod waiting;
 mod work;
 
 pub use answer::{Answer, Verdict, enclosed};
+pub use changes::{Changes, Listener};
 pub use definition::{Effect, Kind, Need, Param, Tool};
 pub use files::Files;
 pub use table::{TOOLS, markdown};
+pub use views::View;
 pub use waiting::{Step, Wait};
 
 use arguments::Args;

@@ -66,6 +66,11 @@ fn failed(failure: &Failure) -> Answer {
         }
         cause = error.source();
     }
+    broken(&said)
+}
+
+/// The answer when something broke.
+pub(super) fn broken(said: &str) -> Answer {
     let text = format!(
         "Not done, something broke: {said}. Next: try once more; if it stays, tell your user."
     );

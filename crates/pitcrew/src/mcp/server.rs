@@ -294,3 +294,6 @@ impl ServerHandler for MemberServer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -52,8 +52,8 @@ pub(super) fn read_messages(call: &Call<'_>) -> Result<Step, NotDone> {
         }
         Some(text)
     })?;
-    let unread = call.desk.count_unread(me)?;
-    let left = unread.saturating_sub(messages.len() as u64);
+    let counts = call.desk.count_mail(me)?;
+    let left = counts.unread.saturating_sub(messages.len() as u64);
     let mut text = shown;
     text.push_str(&format!(
         "\nWhen you have used them: ack_message with message_ids {}.",
@@ -64,7 +64,18 @@ pub(super) fn read_messages(call: &Call<'_>) -> Result<Step, NotDone> {
             " {left} more unread: acknowledge these, then read_messages again."
         ));
     }
-    let facts = json!({ "status": "read", "message_ids": ids(&messages), "more_unread": left });
+    if counts.damaged > 0 {
+        text.push_str(&format!(
+            " {} places of your mailbox hold no whole message: tell leader.",
+            counts.damaged
+        ));
+    }
+    let facts = json!({
+        "status": "read",
+        "message_ids": ids(&messages),
+        "more_unread": left,
+        "damaged": counts.damaged,
+    });
     Ok(Answer::done(text, facts).into())
 }
 

@@ -4,8 +4,10 @@
 #[path = "mcp/serving.rs"]
 mod serving;
 
+use std::io::Read;
+
 use serde_json::json;
-use serving::{Serving, sandbox::Sandbox, token};
+use serving::{Serving, in_time, sandbox::Sandbox, token};
 
 fn initialize() -> String {
     json!({
@@ -102,13 +104,43 @@ fn nobody_goes_on_with_the_session_of_another() {
 }
 
 #[test]
+fn a_member_that_is_started_anew_leaves_no_stream_of_its_earlier_life_open() {
+    let sandbox = Sandbox::with_team(&["alice", "bob"], &[]);
+    let bob = format!("Bearer {}", token(&sandbox, "bob"));
+    let serving = Serving::of(&sandbox);
+    let begun = serving.ask("POST", &[("Authorization", &bob)], &initialize());
+    let session = session(&begun);
+    let own = [
+        ("Authorization", bob.as_str()),
+        ("Mcp-Session-Id", &session),
+    ];
+    let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    answered(&serving.ask("POST", &own, &initialized.to_string()), 202);
+    // A call that was answered: the server has begun to look at the roster.
+    answered(&serving.ask("POST", &own, &call("list_team")), 200);
+    let mut stream = serving.send("GET", &own, "");
+    let mut head = [0; 15];
+    stream.read_exact(&mut head).expect("it answers");
+    assert_eq!(&head, b"HTTP/1.1 200 OK");
+    token(&sandbox, "bob");
+    in_time(move || {
+        stream
+            .read_to_end(&mut Vec::new())
+            .expect("it comes to its end")
+    });
+    serving.ends_well();
+}
+
+#[test]
 fn a_team_that_is_not_there_and_a_member_that_wants_to_serve_all_are_refused() {
     let sandbox = Sandbox::with_team(&["alice"], &[]);
     sandbox.call(["mcp", "--team", "nope"]).ended(1);
     sandbox.call(["--as", "nobody", "mcp"]).ended(1);
     let denied = sandbox.call_as("alice", ["mcp", "--http"]).ended(1);
     assert!(
-        denied.stderr.contains("may not serve the whole team"),
+        denied
+            .stderr
+            .contains("only the leader may serve the whole team"),
         "{denied:#?}"
     );
     sandbox.call(["mcp", "--port", "1"]).ended(2);

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
+use std::io::ErrorKind;
 use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -18,18 +19,22 @@ use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use pitcrew_core::identity::hash_token;
-use pitcrew_runtime::desk::Credentials;
+use pitcrew_runtime::desk::{Credentials, NotDone};
 use pitcrew_runtime::process::Interrupts;
 use pitcrew_runtime::tools::Changes;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use super::door::{self, Shut};
-use super::server::MemberServer;
+use super::server::{Client, MemberServer};
 use super::{Served, runtime};
 use crate::halt::Halt;
+
+/// How many connections are served at once; who comes beyond that waits.
+const CONNECTIONS: usize = 256;
 
 type Service = StreamableHttpService<MemberServer, LocalSessionManager>;
 
@@ -74,15 +79,22 @@ pub(crate) fn serve_all(served: &Served, port: u16, opened: impl FnOnce(&str)) -
             ends: CancellationToken::new(),
         });
         opened(&format!("http://127.0.0.1:{port}{}", door::PATH));
+        let room_for = Arc::new(Semaphore::new(CONNECTIONS));
         loop {
+            let came = async {
+                // Closing it is never done, so a place comes sooner or later.
+                let place = room_for.clone().acquire_owned().await.ok();
+                (listener.accept().await, place)
+            };
             tokio::select! {
                 _ = interrupts.next() => break,
-                came = listener.accept() => match came {
+                (came, place) = came => match came {
                     Ok((stream, _)) => {
-                        tokio::spawn(receive(house.clone(), stream));
+                        tokio::spawn(receive(house.clone(), stream, place));
                     }
-                    // Out of file handles, or a client that went at once: the next one may fare better.
-                    Err(_) => tokio::task::yield_now().await,
+                    // A client that went at once; the next one waits already.
+                    Err(went) if went.kind() == ErrorKind::ConnectionAborted => {}
+                    Err(refused) => return Err(failed("go on listening")(refused)),
                 },
             }
         }
@@ -94,7 +106,7 @@ pub(crate) fn serve_all(served: &Served, port: u16, opened: impl FnOnce(&str)) -
 }
 
 /// Answers what comes on one connection.
-async fn receive(house: Arc<House>, stream: TcpStream) {
+async fn receive(house: Arc<House>, stream: TcpStream, place: Option<OwnedSemaphorePermit>) {
     // Small answers would wait for each other otherwise: twenty times slower. Without it they are only late.
     let _ = stream.set_nodelay(true);
     let ends = house.ends.clone();
@@ -108,6 +120,7 @@ async fn receive(house: Arc<House>, stream: TcpStream) {
         _ = connection => {}
         () = ends.cancelled() => {}
     }
+    drop(place);
 }
 
 impl House {
@@ -138,33 +151,32 @@ impl House {
             token: Some(token),
             claimed: None,
         });
+        let standing = tools.speaker();
         let mut rooms = self.rooms.lock().unwrap_or_else(PoisonError::into_inner);
-        match tools.speaker() {
+        match standing {
             Ok(_) => {}
-            Err(pitcrew_runtime::desk::NotDone::Refused(_)) => {
+            Err(NotDone::Refused(_)) => {
                 if let Some(room) = rooms.remove(&hash) {
                     room.ends.cancel();
                 }
                 return Err(door::UNKNOWN);
             }
-            Err(_) => {
+            Err(NotDone::Failed(_)) => {
                 return Err(Shut {
                     status: StatusCode::SERVICE_UNAVAILABLE,
                     why: "the team cannot be read now",
                 });
             }
         }
+        rooms.retain(|_, room| !room.ends.is_cancelled());
         let room = rooms.entry(hash).or_insert_with(|| {
             let ends = self.ends.child_token();
-            let (changes, gone) = (self.changes.clone(), ends.clone());
+            let (changes, of_room) = (self.changes.clone(), ends.clone());
             let mut config = StreamableHttpServerConfig::default().enforce_origin_validation();
             config.cancellation_token = ends.clone();
             let make = move || {
-                Ok(MemberServer::new(
-                    tools.clone(),
-                    changes.clone(),
-                    gone.clone(),
-                ))
+                let client = Client::InRoom(of_room.clone());
+                Ok(MemberServer::new(tools.clone(), changes.clone(), client))
             };
             Room {
                 service: StreamableHttpService::new(make, Arc::default(), config),

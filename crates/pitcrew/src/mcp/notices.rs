@@ -8,11 +8,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use pitcrew_core::Name;
+use pitcrew_runtime::desk::NotDone;
 use pitcrew_runtime::tools::{Listener, TeamTools, View};
 use pitcrew_store::{Change, Place};
 use rmcp::model::ResourceUpdatedNotificationParam;
 use rmcp::service::{Peer, RoleServer, SubscriptionSink};
-use tokio_util::sync::CancellationToken;
 
 use super::server::{Session, uri_of};
 
@@ -67,26 +67,39 @@ struct Standing {
     offered: Vec<&'static str>,
 }
 
-async fn standing(tools: &TeamTools) -> Option<Standing> {
+/// The standing of the member; `None` when it is none any more.
+///
+/// # Errors
+/// When that cannot be looked up now.
+async fn standing(tools: &TeamTools) -> Result<Option<Standing>, Unknown> {
     let tools = tools.clone();
-    let look = move || {
-        let me = tools.speaker().ok()?.name;
-        let offered = tools.list().ok()?.iter().map(|tool| tool.name).collect();
-        Some(Standing { me, offered })
+    let look = move || -> Result<Standing, NotDone> {
+        let me = tools.speaker()?.name;
+        let offered = tools.list()?.iter().map(|tool| tool.name).collect();
+        Ok(Standing { me, offered })
     };
-    tokio::task::spawn_blocking(look).await.ok().flatten()
+    match tokio::task::spawn_blocking(look).await {
+        Ok(Ok(standing)) => Ok(Some(standing)),
+        Ok(Err(NotDone::Refused(_))) => Ok(None),
+        Ok(Err(NotDone::Failed(_))) | Err(_) => Err(Unknown),
+    }
 }
 
-/// Tells `sink` of what changes until nobody is there, the member is none any more, or `ends`.
+/// The team could not be read.
+struct Unknown;
+
+/// Tells `sink` of what changes until nobody is there, the member is none any more, or the session ends.
 pub(super) async fn tell(
     sink: Sink,
     tools: TeamTools,
     mut changes: Listener,
-    ends: CancellationToken,
+    session: Arc<Session>,
 ) {
     let told = async {
-        let Some(mut known) = standing(&tools).await else {
-            return;
+        let mut known = match standing(&tools).await {
+            Ok(Some(standing)) => standing,
+            Ok(None) => return session.leave(),
+            Err(Unknown) => return,
         };
         let team = tools.desk().team_id().clone();
         while let Some(change) = changes.next().await {
@@ -97,14 +110,15 @@ pub(super) async fn tell(
             }
             if touched.roster {
                 match standing(&tools).await {
-                    None => return,
-                    Some(now) if now != known => {
+                    Ok(None) => return session.leave(),
+                    Ok(Some(now)) if now != known => {
                         known = now;
                         if !sink.tools_changed().await {
                             return;
                         }
                     }
-                    Some(_) => {}
+                    // The next change of the roster is another chance.
+                    Ok(Some(_)) | Err(Unknown) => {}
                 }
             }
             for view in touched.views {
@@ -116,7 +130,7 @@ pub(super) async fn tell(
     };
     tokio::select! {
         () = told => {}
-        () = ends.cancelled() => {}
+        () = session.ends().cancelled() => {}
     }
 }
 

@@ -12,7 +12,7 @@ use rmcp::transport::stdio_pipes;
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio_util::sync::CancellationToken;
 
-use super::server::MemberServer;
+use super::server::{Client, MemberServer};
 use super::{Served, runtime};
 use crate::halt::Halt;
 use pitcrew_runtime::desk::Credentials;
@@ -55,7 +55,7 @@ pub(crate) fn serve_one(served: &Served, who: Credentials) -> Result<(), Halt> {
             inner: stdin,
             gone: gone.clone(),
         };
-        let server = MemberServer::new(tools, changes, gone);
+        let server = MemberServer::new(tools, changes, Client::Alone(gone));
         let running = match server.serve((stdin, stdout)).await {
             Ok(running) => running,
             // A client that went before it said anything.

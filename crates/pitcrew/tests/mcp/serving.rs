@@ -73,6 +73,14 @@ impl Serving {
 
     /// Sends one request of these headers and this body and answers the whole response.
     pub(crate) fn ask(&self, method: &str, headers: &[(&str, &str)], body: &str) -> String {
+        let mut response = String::new();
+        let mut stream = self.send(method, headers, body);
+        stream.read_to_string(&mut response).expect("it answers");
+        response
+    }
+
+    /// Sends one request of these headers and this body; the response is still to be read.
+    pub(crate) fn send(&self, method: &str, headers: &[(&str, &str)], body: &str) -> TcpStream {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port())).expect("it listens");
         stream
             .set_read_timeout(Some(PATIENCE))
@@ -89,9 +97,7 @@ impl Serving {
             body.len()
         ));
         stream.write_all(request.as_bytes()).expect("it reads");
-        let mut response = String::new();
-        stream.read_to_string(&mut response).expect("it answers");
-        response
+        stream
     }
 
     /// Asks it to end, which it does in good order.

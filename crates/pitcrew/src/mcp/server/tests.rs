@@ -31,7 +31,7 @@ impl ClientHandler for Listener {
     }
 }
 
-type Client = RunningService<RoleClient, Listener>;
+type Connected = RunningService<RoleClient, Listener>;
 
 fn name(text: &str) -> Name {
     Name::new(NameKind::Member, text).unwrap()
@@ -52,7 +52,7 @@ fn tools(store: &Arc<MemoryStore>, member: &str) -> TeamTools {
 }
 
 /// A team of alice and bob, bob's client, and what it is told.
-async fn client() -> (Arc<MemoryStore>, Client, UnboundedReceiver<String>) {
+async fn client() -> (Arc<MemoryStore>, Connected, UnboundedReceiver<String>) {
     let store = Arc::new(MemoryStore::new());
     let members = ["alice", "bob"].map(|member| Recruit {
         name: name(member),
@@ -68,7 +68,8 @@ async fn client() -> (Arc<MemoryStore>, Client, UnboundedReceiver<String>) {
     };
     tools(&store, "alice").desk().found(&plan).unwrap();
     let changes = Changes::of(&*store).unwrap();
-    let server = MemberServer::new(tools(&store, "bob"), changes, CancellationToken::new());
+    let alone = super::Client::Alone(CancellationToken::new());
+    let server = MemberServer::new(tools(&store, "bob"), changes, alone);
     let (ours, theirs) = tokio::io::duplex(64 * 1024);
     tokio::spawn(async move {
         let running = server.serve(ours).await.unwrap();

@@ -4,6 +4,11 @@
 //! The SDKs stand in `target/tools/mcp`, where `.ci/run` puts them. Without them these tests pass and say that they were
 //! skipped, unless the variable `PITCREW_REQUIRE` names `mcp`.
 #![cfg(feature = "mcp")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test ends at what it did not expect"
+)]
 
 #[path = "mcp/serving.rs"]
 mod serving;

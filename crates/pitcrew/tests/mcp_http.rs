@@ -1,5 +1,10 @@
 //! The door of `pitcrew mcp --http`: who comes in, who does not, and that nobody goes on with the session of another.
 #![cfg(feature = "mcp")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test ends at what it did not expect"
+)]
 
 #[path = "mcp/serving.rs"]
 mod serving;

@@ -1,5 +1,10 @@
 //! `docs/mcp.md` says of each tool what its definition says.
 #![cfg(feature = "mcp")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test ends at what it did not expect"
+)]
 
 use pitcrew_runtime::tools::{View, markdown};
 

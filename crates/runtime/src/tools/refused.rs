@@ -8,6 +8,7 @@ use std::error::Error;
 use pitcrew_core::Refusal;
 use pitcrew_core::name::nearest;
 use pitcrew_core::span::span;
+use pitcrew_core::visible::{Lines, visible};
 use serde_json::{Value, json};
 
 use super::answer::{Answer, quoted};
@@ -53,7 +54,8 @@ fn refused(refusal: &Refusal) -> Answer {
         Some(next) => format!("Not done: {refusal}. Next: {next}."),
         None => format!("Not done: {refusal}."),
     };
-    Answer::refused(text, facts)
+    // What was given stands in it, with whatever characters it has.
+    Answer::refused(visible(&text, Lines::Fold), facts)
 }
 
 fn failed(failure: &Failure) -> Answer {

@@ -253,6 +253,12 @@ fn a_message_that_is_read_is_held_and_only_acknowledging_closes_it() {
     );
     let answer = crew.refused("bob", "ack_message", json!({ "message_ids": ["nope"] }));
     assert_eq!(answer.facts["code"], "message_not_found");
+    let answer = crew.refused(
+        "bob",
+        "ack_message",
+        json!({ "message_ids": ["\u{1b}[2J"] }),
+    );
+    assert!(!answer.text.contains('\u{1b}'), "{}", answer.text);
 }
 
 #[test]

@@ -15,6 +15,8 @@ pub(crate) mod guard;
 pub(crate) mod inbox;
 pub(crate) mod limits;
 pub(crate) mod man;
+#[cfg(feature = "mcp")]
+pub(crate) mod mcp;
 pub(crate) mod release;
 pub(crate) mod run;
 pub(crate) mod send;
@@ -61,7 +63,13 @@ pub(crate) const SECTIONS: &[Section] = &[
     Section {
         heading: "Teams",
         key: "reason",
-        entries: &[run::ENTRY, team::ENTRY, who::ENTRY],
+        entries: &[
+            run::ENTRY,
+            team::ENTRY,
+            who::ENTRY,
+            #[cfg(feature = "mcp")]
+            mcp::ENTRY,
+        ],
     },
     Section {
         heading: "This machine",

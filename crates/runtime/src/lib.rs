@@ -14,3 +14,4 @@ pub mod profile;
 pub mod prompt;
 pub mod run;
 pub mod teamfile;
+pub mod tools;

@@ -14,6 +14,7 @@
 //! | `profile/place.rs` | where in an output something stands |
 //! | `profile/read.rs` | what came of a turn |
 //! | `profile/usage.rs` | which tokens and money the turn used |
+//! | `profile/mcp.rs` | what the CLI's configuration says about an MCP server |
 //! | `profile/reset.rs` | when a limit ends, from words as CLIs write them |
 //!
 //! The pane's half of a CLI (screens, keys) will stand in the same files, in the reserved table `[pane]`.
@@ -27,6 +28,7 @@ use crate::process::Environment;
 
 mod file;
 mod known;
+mod mcp;
 mod place;
 mod plan;
 mod read;
@@ -39,6 +41,7 @@ mod usage;
 
 pub use file::{ProfileError, Via};
 pub use known::{ProfileAbsent, Profiles, UnknownProfile};
+pub use mcp::{McpFormat, McpServer, McpTable};
 pub use plan::{PlanError, Probe, SessionPlan, ToolGrant, TurnInput, TurnPlan};
 pub use read::{Answer, Limit, Outcome, TurnOutput, TurnReport};
 pub use reset::reset_in_text;
@@ -80,6 +83,7 @@ pub struct Profile {
     refusals: Vec<Place>,
     limits: Limits,
     pane: Option<toml::Table>,
+    mcp: Option<McpTable>,
 }
 
 #[derive(Debug, Clone)]
@@ -151,6 +155,12 @@ impl Profile {
     #[must_use]
     pub fn pane(&self) -> Option<&toml::Table> {
         self.pane.as_ref()
+    }
+
+    /// What its configuration says about an MCP server; `None` when it has no such servers.
+    #[must_use]
+    pub fn mcp(&self) -> Option<&McpTable> {
+        self.mcp.as_ref()
     }
 
     /// How to ask the program for its version; `None` when it has no such question.

@@ -33,6 +33,7 @@
 //! | limiter | what a team may spend, and how fast | [`limiter::Limiter`] |
 //! | reservation | tokens, one request and money set aside before a model call | [`limiter::Reservation`] |
 //! | price | what a model charges for its tokens; money is whole micro-dollars | [`price::Price`] |
+//! | event | a fact, published on a topic of its team | [`event::Event`] |
 //! | refusal | an expected "no", with a stable code and the facts behind it | [`Refusal`] |
 //!
 //! Every machine is one file: states, decision functions, tests that name behaviour. A decision either changes
@@ -47,6 +48,7 @@ pub mod board;
 pub mod claim;
 pub mod collate;
 pub mod envelope;
+pub mod event;
 pub mod identity;
 pub mod json;
 pub mod limiter;

@@ -2,8 +2,8 @@
 //!
 //! | operation | promise |
 //! |---|---|
-//! | [`Store::append`] | whole or absent; when it answers, the records are durable |
-//! | [`Store::read`] | complete lines from a cursor on, with where each stands; never half a line |
+//! | [`Store::append`] | whole or absent; when it answers, the records are durable, as [`Log::durability`] says |
+//! | [`Store::read`] | complete lines from a cursor on, with where each stands; never half a line. A log of which the oldest part is gone goes on at the first line that is kept |
 //! | [`StoreExt::view`] | a document as it was at one moment |
 //! | [`StoreExt::update`] | a transaction: the rule gets the document, changes it or refuses |
 //! | [`Store::list`] | which documents of one kind exist |
@@ -85,6 +85,25 @@ pub enum Log {
     Outbox(Name),
     /// `discoveries.jsonl`.
     Discoveries,
+    /// `events.jsonl`: what happened, for whoever follows. It is kept up to a size, the oldest part goes first.
+    Events,
+}
+
+impl Log {
+    /// How an appended record is kept.
+    #[must_use]
+    pub fn durability(&self) -> Durability {
+        match self {
+            Self::Mailbox(_) | Self::Outbox(_) | Self::Discoveries => Durability::Synced,
+            Self::Events => Durability::Ordered,
+        }
+    }
+
+    /// Whether the oldest part of the log goes when it has grown. Cursors count what is gone, so they stay good.
+    #[must_use]
+    pub fn is_rotated(&self) -> bool {
+        *self == Self::Events
+    }
 }
 
 /// A place in a log: bytes from its start. Cursors of one log only grow.
@@ -252,7 +271,8 @@ pub trait Store: Send + Sync {
     fn append(&self, log: &Log, records: &[&[u8]]) -> Result<Cursor, StoreFailure>;
 
     /// Reads at most `limit` bytes of whole lines from `from`; one line if the first is longer. A log that does not
-    /// exist is empty. A cursor in the middle of a line starts at the next line.
+    /// exist is empty. A cursor in the middle of a line starts at the next line, and one in a part that is not kept any
+    /// more at the first line that is: [`Page::base`] says where.
     ///
     /// # Errors
     /// `LogTruncated` when `from` is beyond the end of the log.

@@ -300,6 +300,11 @@ impl<'a> DocumentFile<'a> {
         let file = &self.spot.file;
         let draft = layout::draft(file);
         let durability = self.place.durability();
+        if let Some(on_disk) = on_disk.filter(|_| self.place.is_overwritten())
+            && folder.overwrite(file, text, &on_disk.stamp)?
+        {
+            return Ok(Round::Done(Due::Nothing));
+        }
         // Where replacing keeps the old text until the new one is written, one sync after it makes both last.
         let at_once =
             durability == Durability::Synced && on_disk.is_some() && folder.replaces_whole();

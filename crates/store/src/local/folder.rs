@@ -36,6 +36,9 @@ const AS_FOLDER: OFlags = SAFE.union(OFlags::RDONLY).union(OFlags::DIRECTORY);
 /// The largest file that is read whole.
 const LARGEST: u64 = 64 * 1024 * 1024;
 
+/// What is written to a disk in one piece, in bytes.
+const SECTOR: usize = 512;
+
 /// What tells one state of a file from another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stamp {
@@ -256,6 +259,36 @@ impl Folder {
         let stat = rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW);
         let stat = absent_is_none(stat).map_err(self.refuse("look at", name))?;
         Ok(stat.as_ref().map(stamp))
+    }
+
+    /// Writes a short `text` over the one of the same file that `stamp` is of, filled up with spaces if that was longer:
+    /// one write inside one sector, after which nothing of the old text is left. `false` where that cannot be done.
+    pub(crate) fn overwrite(
+        &self,
+        name: &str,
+        text: &[u8],
+        stamp: &Stamp,
+    ) -> Result<bool, StoreFailure> {
+        let size = text
+            .len()
+            .max(usize::try_from(stamp.size).unwrap_or(usize::MAX));
+        if size > SECTOR {
+            return Ok(false);
+        }
+        let Ok(file) = open_quietly(&self.handle, name.as_ref(), SAFE | OFlags::WRONLY) else {
+            return Ok(false);
+        };
+        let stat = rustix::fs::fstat(&file).map_err(self.refuse("look at", name))?;
+        // A second name of the file may stand anywhere.
+        if self::stamp(&stat) != *stamp || stat.st_nlink != 1 {
+            return Ok(false);
+        }
+        let mut text = text.to_vec();
+        text.resize(size, b' ');
+        match rustix::io::pwrite(&file, &text, 0) {
+            Ok(written) => Ok(written == size),
+            Err(refused) => Err(self.refuse("write", name)(refused)),
+        }
     }
 
     /// Writes `text` under the name `draft`, from where [`Self::promote`] puts it into place. Whatever stands there

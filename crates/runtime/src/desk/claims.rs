@@ -13,6 +13,7 @@ use pitcrew_core::claim::{
     Answer, Claim, ClaimEvent, Claims, EndCause, FilePath, Lines, Mode, Patience, Request, Turn,
     Waiting,
 };
+use pitcrew_core::event::Fact;
 use pitcrew_core::limiter::LimitEvent;
 use pitcrew_core::mailbox::{Draft, Intent};
 use pitcrew_core::{Name, Timestamp};
@@ -100,8 +101,14 @@ impl Desk<'_> {
     /// # Errors
     /// As [`Claims::claim`] says.
     pub fn claim_lines_as(&self, request: &Request<'_>) -> Result<Answer, NotDone> {
-        let answer = self.on_whole(|claims: &mut Claims| claims.claim(request, self.now()))?;
-        self.tell_of_expiry(&answer.events)?;
+        let answer = self.on_whole(|claims: &mut Claims| claims.claim(request, self.now()));
+        if let Err(NotDone::Refused(refused)) = &answer
+            && let Some(refused) = Fact::claim_refused(request, refused)
+        {
+            self.announce(&[refused]);
+        }
+        let answer = answer?;
+        self.tell_of_claims(&answer.events)?;
         Ok(answer)
     }
 
@@ -117,7 +124,7 @@ impl Desk<'_> {
     ) -> Result<Vec<ClaimEvent>, NotDone> {
         let events =
             self.on_whole(|claims: &mut Claims| claims.release(member, file, part, self.now()))?;
-        self.tell_of_expiry(&events)?;
+        self.tell_of_claims(&events)?;
         Ok(events)
     }
 
@@ -132,7 +139,7 @@ impl Desk<'_> {
                 let events = claims.sweep(self.now());
                 Ok((claims.clone(), events))
             })?;
-            self.tell_of_expiry(&events)?;
+            self.tell_of_claims(&events)?;
             claims = swept;
         }
         Ok(turn_of(&claims, ticket, self.now()))
@@ -147,7 +154,7 @@ impl Desk<'_> {
             let events = claims.withdraw(member, ticket, self.now());
             Ok((turn_of(claims, ticket, self.now()), events))
         })?;
-        self.tell_of_expiry(&events)?;
+        self.tell_of_claims(&events)?;
         Ok(turn)
     }
 
@@ -192,7 +199,7 @@ impl Desk<'_> {
         if self.store.view::<Claims>(&())?.is_some() {
             end.claims = self
                 .on_whole(|claims: &mut Claims| Ok(claims.end_member(member, cause, self.now())))?;
-            self.tell_of_expiry(&end.claims)?;
+            self.tell_of_claims(&end.claims)?;
         }
         end.limits = self.end_reservations(member)?;
         Ok(end)
@@ -215,8 +222,9 @@ impl Desk<'_> {
         Ok(())
     }
 
-    /// Tells the holders of claims that ran out, each once.
-    fn tell_of_expiry(&self, events: &[ClaimEvent]) -> Result<(), NotDone> {
+    /// Writes down what happened to claims, and tells the holders of those that ran out, each once.
+    fn tell_of_claims(&self, events: &[ClaimEvent]) -> Result<(), NotDone> {
+        self.announce(&events.iter().map(Fact::from).collect::<Vec<_>>());
         let mut expired = events.iter().filter_map(|event| match event {
             ClaimEvent::ClaimEnded {
                 claim,

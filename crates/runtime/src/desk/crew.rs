@@ -1,6 +1,7 @@
 //! Founding a team and changing who is in it.
 
 use pitcrew_core::claim::EndCause;
+use pitcrew_core::event::Fact;
 use pitcrew_core::identity::hash_token;
 use pitcrew_core::refusal::NameKind;
 use pitcrew_core::roster::{Member, Recruit, Settings, Team};
@@ -75,6 +76,12 @@ impl Desk<'_> {
     /// # Errors
     /// `task_exists` when somebody added a task of that id in between.
     pub fn move_in(&self, blueprint: &Blueprint) -> Result<Vec<TaskId>, NotDone> {
+        let mut members = blueprint.team.everybody();
+        members.retain(|name| !name.is_leader());
+        self.announce(&[Fact::TeamFounded {
+            members,
+            tasks: blueprint.tasks.len() as u64,
+        }]);
         self.write_tasks(blueprint.tasks.clone())
             .map_err(|unwritten| unwritten.why)
     }
@@ -108,7 +115,10 @@ impl Desk<'_> {
     /// # Errors
     /// As [`Team::add`] says.
     pub fn add_member(&self, recruit: &Recruit) -> Result<Team, NotDone> {
-        self.change_roster(|team| team.add(recruit.clone()).map(|()| team.clone()))
+        let team = self.change_roster(|team| team.add(recruit.clone()).map(|()| team.clone()))?;
+        let member = recruit.name.clone();
+        self.announce(&[Fact::MemberAdded { member }]);
+        Ok(team)
     }
 
     /// Removes a member; its mailbox stays readable and takes no more mail. Its claims and reservations end with it.
@@ -121,6 +131,8 @@ impl Desk<'_> {
         let member = self.change_roster(|team| team.remove(name, now))?;
         // A name that another program wrote and that breaks the naming rule never held anything.
         if let Ok(name) = Name::new(NameKind::Member, &member.name) {
+            let member = name.clone();
+            self.announce(&[Fact::MemberRemoved { member }]);
             self.end_member(&name, EndCause::Dissolved)?;
         }
         Ok(member)
@@ -137,6 +149,12 @@ impl Desk<'_> {
         let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         let hash = hash_token(&token);
         let incarnation = self.change_roster(|team| team.incarnate(name, hash.clone()))?;
+        if let Ok(member) = Name::new(NameKind::Member, name) {
+            self.announce(&[Fact::TokenIssued {
+                member,
+                incarnation,
+            }]);
+        }
         Ok((token, incarnation))
     }
 
@@ -180,6 +198,7 @@ impl Desk<'_> {
             *slot = Some(shutdown.clone());
             Ok(())
         })??;
+        self.announce(&[Fact::TeamShutDown {}]);
         self.end_everybody()
     }
 }

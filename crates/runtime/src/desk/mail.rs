@@ -4,6 +4,7 @@
 //! before it counts. Taking a message leases it to one reader; only acknowledging closes it. A message that was taken
 //! as often as the team allows and never acknowledged goes to the dead letters, and its sender is told first.
 
+use pitcrew_core::event::Fact as Happening;
 use pitcrew_core::identity::Speaker;
 use pitcrew_core::mailbox::{
     self, Draft, Fact, Intent, Line, Message, MessageKey, OpenMessage, Receipt, compose,
@@ -81,7 +82,18 @@ impl Desk<'_> {
         draft: &Draft,
     ) -> Result<Sent, NotDone> {
         let message = compose(team, speaker, to, draft, self.fresh_id()?, self.now())?;
-        self.post(&message)
+        let sent = self.post(&message)?;
+        if !sent.again {
+            self.announce(&[Happening::MessageSent {
+                id: sent.id.clone(),
+                from: speaker.name.clone(),
+                to: sent.to.clone(),
+                length: message.body.len() as u64,
+                intent: message.intent,
+                reply_to: message.reply_to.clone(),
+            }]);
+        }
+        Ok(sent)
     }
 
     /// Sends a message to every member but the sender, and to the leader. One mailbox that cannot be written keeps
@@ -104,6 +116,20 @@ impl Desk<'_> {
                 Name::new(NameKind::Recipient, &message.to)?,
                 self.post(message),
             ));
+        }
+        let new = outcomes.iter().filter_map(|(_, sent)| sent.as_ref().ok());
+        let (recipients, ids): (Vec<_>, Vec<_>) = new
+            .filter(|sent| !sent.again)
+            .map(|sent| (sent.to.clone(), sent.id.clone()))
+            .unzip();
+        if !ids.is_empty() {
+            self.announce(&[Happening::BroadcastSent {
+                from: speaker.name,
+                recipients,
+                ids,
+                length: draft.body.len() as u64,
+                intent: draft.intent,
+            }]);
         }
         Ok(Broadcast { outcomes })
     }
@@ -271,6 +297,12 @@ impl Desk<'_> {
         let fact = Receipt::noted(&message.id, Fact::DeadLettered, self.now(), Some(detail));
         self.store
             .append(&Log::Mailbox(owner.clone()), &[&line_of(&fact)?])?;
+        self.announce(&[Happening::MessageDeadLettered {
+            member: owner.clone(),
+            id: message.id.clone(),
+            from: Name::new(NameKind::Member, &message.from).ok(),
+            attempts,
+        }]);
         Ok(())
     }
 
@@ -360,6 +392,10 @@ impl Desk<'_> {
         if !receipts.is_empty() {
             let lines: Vec<&[u8]> = receipts.iter().map(Vec::as_slice).collect();
             self.store.append(&Log::Mailbox(owner.clone()), &lines)?;
+            self.announce(&[Happening::MessagesAcknowledged {
+                member: owner.clone(),
+                ids: ids.iter().map(ToString::to_string).collect(),
+            }]);
             self.refresh_index(owner);
             self.move_offset(owner);
         }
@@ -410,6 +446,10 @@ impl Desk<'_> {
             self.store.append(&Log::Mailbox(owner.clone()), &[&line])?;
             Ok(())
         })?;
+        self.announce(&[Happening::MessageRedelivered {
+            member: owner.clone(),
+            id: id.to_string(),
+        }]);
         self.refresh_index(owner);
         Ok(())
     }

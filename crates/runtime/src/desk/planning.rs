@@ -5,6 +5,7 @@
 
 use std::cmp::Ordering;
 
+use pitcrew_core::event::Fact;
 use pitcrew_core::roster::Team;
 use pitcrew_core::task::{Task, check_dependencies};
 use pitcrew_core::{Refusal, TaskId};
@@ -67,8 +68,27 @@ impl Desk<'_> {
         // What others wait for is written first, so that a crash leaves no task that waits for nothing.
         let mut order: Vec<usize> = (0..tasks.len()).collect();
         order.sort_by(|a, b| waits_for(&tasks, *a, *b));
-        for (written, index) in order.into_iter().enumerate() {
-            let (id, task) = &tasks[index];
+        let written = self.write_in_order(&tasks, &order);
+        let count = match &written {
+            Ok(()) => tasks.len(),
+            Err(unwritten) => unwritten.written,
+        };
+        let added = order[..count].iter().map(|index| {
+            let (id, task) = &tasks[*index];
+            Fact::TaskAdded {
+                task: id.to_string(),
+                assignee: task.assignee.clone(),
+                blocked_by: task.blocked_by.clone(),
+            }
+        });
+        self.announce(&added.collect::<Vec<_>>());
+        written?;
+        Ok(tasks.into_iter().map(|(id, _)| id).collect())
+    }
+
+    fn write_in_order(&self, tasks: &[(TaskId, Task)], order: &[usize]) -> Result<(), Unwritten> {
+        for (written, index) in order.iter().enumerate() {
+            let (id, task) = &tasks[*index];
             let kept = self
                 .store
                 .update::<Task, (), Refusal>(id, |slot| match slot {
@@ -94,7 +114,7 @@ impl Desk<'_> {
                 }
             }
         }
-        Ok(tasks.into_iter().map(|(id, _)| id).collect())
+        Ok(())
     }
 
     /// Decides what `plans` become beside what is on `board`, or that they cannot be.

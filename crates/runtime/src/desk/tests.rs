@@ -17,6 +17,7 @@ use crate::clock::{ManualClock, SeededEntropy};
 
 mod claims;
 mod discoveries;
+mod events;
 mod limits;
 
 struct Crew {

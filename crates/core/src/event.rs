@@ -21,6 +21,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::name::Name;
@@ -140,16 +141,15 @@ impl Event {
     /// Reads a line. `None` for what is no event.
     #[must_use]
     pub fn decode(line: &[u8]) -> Option<Self> {
-        let mut fields: Map<String, Value> = crate::json::read_object(line).ok()?;
-        let version = fields.remove("v")?.as_u64()?;
-        let at = Timestamp::parse(fields.remove("at")?.as_str()?)?;
-        let topic = Topic::parse(fields.remove("topic")?.as_str()?)?;
+        let fields: Map<String, Value> = crate::json::read_object(line).ok()?;
+        let version = fields.get("v")?.as_u64()?;
+        let at = Timestamp::parse(fields.get("at")?.as_str()?)?;
+        let topic = Topic::parse(fields.get("topic")?.as_str()?)?;
         let word = fields.get("type")?.as_str()?.to_string();
-        let fact = serde_json::from_value(Value::Object(fields.clone()));
-        let what = match fact {
+        let what = match Fact::deserialize(&fields) {
             Ok(fact) => What::Known(fact),
             Err(_) => {
-                fields.remove("type");
+                let fields = without(fields, &["v", "at", "topic", "type"]);
                 What::Unknown { word, fields }
             }
         };
@@ -177,11 +177,10 @@ impl Event {
             What::Unknown { fields, .. } => Cow::Borrowed(fields),
             What::Known(fact) => {
                 let value = serde_json::to_value(fact).unwrap_or_default();
-                let mut fields = match value {
-                    Value::Object(fields) => fields,
+                let fields = match value {
+                    Value::Object(fields) => without(fields, &["type"]),
                     _ => Map::new(),
                 };
-                fields.remove("type");
                 Cow::Owned(fields)
             }
         }
@@ -203,6 +202,12 @@ impl Event {
         };
         is_topic || is_named
     }
+}
+
+/// `fields` in their order without those called `keys`.
+fn without(fields: Map<String, Value>, keys: &[&str]) -> Map<String, Value> {
+    let kept = fields.into_iter();
+    kept.filter(|(key, _)| !keys.contains(&key.as_str())).collect()
 }
 
 /// Which events somebody wants; what is not given admits all.

@@ -11,6 +11,7 @@ pub(crate) mod completions;
 pub(crate) mod discover;
 pub(crate) mod discoveries;
 pub(crate) mod doctor;
+pub(crate) mod events;
 pub(crate) mod inbox;
 pub(crate) mod limits;
 pub(crate) mod man;
@@ -53,7 +54,7 @@ pub(crate) const SECTIONS: &[Section] = &[
     },
     Section {
         heading: "Teams",
-        entries: &[run::ENTRY, team::ENTRY, who::ENTRY],
+        entries: &[run::ENTRY, team::ENTRY, who::ENTRY, events::ENTRY],
     },
     Section {
         heading: "This machine",

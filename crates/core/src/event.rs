@@ -207,7 +207,8 @@ impl Event {
 /// `fields` in their order without those called `keys`.
 fn without(fields: Map<String, Value>, keys: &[&str]) -> Map<String, Value> {
     let kept = fields.into_iter();
-    kept.filter(|(key, _)| !keys.contains(&key.as_str())).collect()
+    kept.filter(|(key, _)| !keys.contains(&key.as_str()))
+        .collect()
 }
 
 /// Which events somebody wants; what is not given admits all.

@@ -33,6 +33,7 @@
 //! | limiter | what a team may spend, and how fast | [`limiter::Limiter`] |
 //! | reservation | tokens, one request and money set aside before a model call | [`limiter::Reservation`] |
 //! | price | what a model charges for its tokens; money is whole micro-dollars | [`price::Price`] |
+//! | exchange | messages between members in turn, and requests that wait for an answer | [`exchange::Exchanges`] |
 //! | event | a fact, published on a topic of its team | [`event::Event`] |
 //! | refusal | an expected "no", with a stable code and the facts behind it | [`Refusal`] |
 //!
@@ -49,6 +50,7 @@ pub mod claim;
 pub mod collate;
 pub mod envelope;
 pub mod event;
+pub mod exchange;
 pub mod identity;
 pub mod json;
 pub mod limiter;

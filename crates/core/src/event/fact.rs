@@ -508,7 +508,7 @@ facts! {
         /// How often it answered without any progress.
         turns: u32,
     }
-    /// A member waits for something.
+    /// A member waits for an answer, or in line for lines; blocked tasks and a paused team are events of their own.
     WaitBegan = "wait_began" on Agent(member) {
         /// The member.
         member: Name,

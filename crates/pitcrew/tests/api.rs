@@ -9,6 +9,9 @@
 #[path = "sandbox/sandbox.rs"]
 mod sandbox;
 
+#[path = "api/recorded.rs"]
+mod recorded;
+
 use std::fs;
 
 use sandbox::{Sandbox, keys};
@@ -85,7 +88,7 @@ fn claim_task_answers_the_task_and_its_token() {
         "claim-task",
         &of(Value::Null, "worker-1"),
         "reason",
-        "invalid_task_id",
+        "task null not found",
     );
     let elsewhere = json!({ "team_name": "nope", "task_id": "99", "worker": "worker-1" });
     let answer = refused(

@@ -737,7 +737,7 @@ fn a12_a_token_speaks_for_its_member_alone() {
     ] {
         let refused = call("secret", line).ended(1).json();
         assert!(
-            ["role_denied", "sender_mismatch"].contains(&refused["code"].as_str().unwrap()),
+            ["leader_only", "sender_mismatch"].contains(&refused["code"].as_str().unwrap()),
             "{refused}"
         );
     }

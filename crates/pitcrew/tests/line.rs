@@ -295,7 +295,7 @@ fn a_refusal_says_what_to_do_next_on_standard_error() {
         .json();
     assert_eq!(
         keys(&value)[..5],
-        ["ok", "error", "code", "message", "hint"]
+        ["ok", "reason", "code", "message", "hint"]
     );
 }
 
@@ -314,7 +314,7 @@ fn which_team_is_meant_is_said_or_clear() {
     sandbox.call(["team", "init", "two"]).succeeded();
     let said = sandbox.call(["inbox"]).ended(2).stderr;
     assert!(
-        said.contains("which team? name one with --team: one, two"),
+        said.contains("which team? name one with --team or PITCREW_TEAM: one, two"),
         "{said}"
     );
     sandbox.call(["--team", "two", "inbox"]).succeeded();
@@ -477,7 +477,7 @@ fn a_member_works_through_its_tasks_by_the_short_commands() {
         .call_as("ann", ["task", "release", "1", "--force", "--json"])
         .ended(1)
         .json();
-    assert_eq!(refused["code"], "role_denied");
+    assert_eq!(refused["code"], "leader_only");
     let refused = sandbox
         .call_as("ann", ["task", "done", "1", "--json"])
         .ended(1)

@@ -177,6 +177,27 @@ impl<'a> Desk<'a> {
             .ok_or_else(|| self.unknown().into())
     }
 
+    /// The team as it is now, for a request that brings new work into it.
+    ///
+    /// # Errors
+    /// As [`Desk::roster`], and `shut_down`.
+    pub fn open_roster(&self) -> Result<Team, NotDone> {
+        let team = self.roster()?;
+        self.takes_work()?;
+        Ok(team)
+    }
+
+    /// Refuses new work in a team that was shut down: see [`Desk::mark_shut_down`].
+    pub(crate) fn takes_work(&self) -> Result<(), NotDone> {
+        match self.shut_down_at()? {
+            None => Ok(()),
+            Some(at) => {
+                let team = self.team.to_string();
+                Err(Refusal::ShutDown { team, at }.into())
+            }
+        }
+    }
+
     /// Who a caller speaks as in this team.
     ///
     /// # Errors

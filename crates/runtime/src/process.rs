@@ -11,7 +11,8 @@
 //! What always holds: this is the one home of starting and signalling processes, and of reading the process table
 //! under `/proc`. A signal reaches the process it was meant for or nobody. Nothing of a turn runs on after its end,
 //! save what the source of `kin` names as not to be caught: a process in a session of its own whose start environment
-//! is hidden and whose parent is gone, and what an outside service starts on request.
+//! is hidden, whose parent is gone and that does not hold the turn's output, and what an outside service starts on
+//! request.
 //!
 //! Not here: which command to run, when to run it again (core's restart machine), and opening the files that
 //! output goes to (the store).
@@ -45,6 +46,21 @@ pub use spawn_error::SpawnError;
 #[must_use]
 pub fn own_pid() -> u32 {
     std::process::id()
+}
+
+/// Whether this process was started without a standard output. What is written to it then goes nowhere: the null device,
+/// open for reading too, was put in its place so that no file can get there by accident. Null devices that a caller names
+/// are as a rule open for writing only, and count as an output that somebody wants to go nowhere.
+#[must_use]
+pub fn output_is_missing() -> bool {
+    let out = std::io::stdout();
+    let is_null = || {
+        let (out, null) = (rustix::fs::fstat(&out)?, rustix::fs::stat("/dev/null")?);
+        Ok::<_, rustix::io::Errno>((out.st_rdev, out.st_ino) == (null.st_rdev, null.st_ino))
+    };
+    let reads_too =
+        |flags: rustix::fs::OFlags| flags & rustix::fs::OFlags::RWMODE == rustix::fs::OFlags::RDWR;
+    rustix::fs::fcntl_getfl(&out).is_ok_and(reads_too) && is_null().unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -37,7 +37,7 @@ pub enum StoreFailure {
         cursor: u64,
     },
     /// Something inside the team's folder leads out of it.
-    #[error("{} is a link, or no plain file or folder: it may lead out and is not opened", path.display())]
+    #[error("{} is not opened: where a plain file or folder belongs stands something else, perhaps a link", path.display())]
     Escapes {
         /// The link, or the thing that stands where a file or folder belongs.
         path: PathBuf,

@@ -113,8 +113,9 @@ impl Desk<'_> {
     /// Adds a member.
     ///
     /// # Errors
-    /// As [`Team::add`] says.
+    /// As [`Team::add`] says, and `shut_down`.
     pub fn add_member(&self, recruit: &Recruit) -> Result<Team, NotDone> {
+        self.takes_work()?;
         let team = self.change_roster(|team| team.add(recruit.clone()).map(|()| team.clone()))?;
         let member = recruit.name.clone();
         self.announce(&[Fact::MemberAdded { member }]);
@@ -158,6 +159,14 @@ impl Desk<'_> {
         Ok((token, incarnation))
     }
 
+    /// Ends a member's token: what still has it can speak for nobody any more.
+    ///
+    /// # Errors
+    /// `unknown_member`.
+    pub fn retire_token(&self, name: &str) -> Result<(), NotDone> {
+        self.change_roster(|team| team.retire_token(name))
+    }
+
     pub(super) fn change_roster<A>(
         &self,
         mut step: impl FnMut(&mut Team) -> Result<A, Refusal>,
@@ -186,7 +195,12 @@ impl Desk<'_> {
             .map(|shutdown| shutdown.shutdown_at))
     }
 
-    /// Marks the team as shut down, and ends what its members hold. Its files stay readable.
+    /// Marks the team as shut down, and ends what its members hold. Its files stay readable. Again, the time of the
+    /// first end stays.
+    ///
+    /// From then on the team takes no new work: no task is added, claimed or put back, no lines are claimed, nothing is
+    /// set aside of a budget, no member is added. What was begun can be ended, and mail and findings go on, so that
+    /// whoever ends something can say so. A run that goes on with the team takes the mark away.
     ///
     /// # Errors
     /// When that cannot be kept.
@@ -194,11 +208,14 @@ impl Desk<'_> {
         let shutdown = Shutdown {
             shutdown_at: self.now().to_string(),
         };
-        self.store.update::<Shutdown, (), Refusal>(&(), |slot| {
-            *slot = Some(shutdown.clone());
-            Ok(())
+        let was_open = self.store.update::<Shutdown, bool, Refusal>(&(), |slot| {
+            let was_open = slot.is_none();
+            slot.get_or_insert_with(|| shutdown.clone());
+            Ok(was_open)
         })??;
-        self.announce(&[Fact::TeamShutDown {}]);
+        if was_open {
+            self.announce(&[Fact::TeamShutDown {}]);
+        }
         self.end_everybody()
     }
 }

@@ -42,9 +42,10 @@ impl Desk<'_> {
     /// Adds tasks: all of them, or none when one of them cannot be. Answers their ids in the order given.
     ///
     /// # Errors
-    /// `invalid_input` for an empty description, `unknown_member`, `task_exists`, `invalid_dependency`.
+    /// `invalid_input` for an empty description, `invalid_task_id`, `unknown_member`, `task_exists`,
+    /// `invalid_dependency`, `shut_down`.
     pub fn add_tasks(&self, plans: &[TaskPlan]) -> Result<Vec<TaskId>, NotDone> {
-        let team = self.roster()?;
+        let team = self.open_roster()?;
         let numbers_itself = plans.iter().any(|plan| plan.id.is_none());
         for _ in 0..ROUNDS {
             let tasks = self.lay_out(&team, &self.tasks()?, plans)?;
@@ -156,7 +157,7 @@ impl Desk<'_> {
                 team.worker(assignee)?;
             }
             let id = match &plan.id {
-                Some(id) => id.clone(),
+                Some(id) => TaskId::fresh(id.as_str())?,
                 None => TaskId::new(&next_number(&taken).to_string())?,
             };
             if let Some(double) = named

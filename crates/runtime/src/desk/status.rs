@@ -14,6 +14,8 @@ use serde_json::Value;
 
 use super::index::each_line;
 use super::{Desk, NotDone, TaskBoard};
+use crate::process::Presence;
+use crate::run::record::ProcessRecord;
 
 /// How old a heartbeat may be before it counts as stale, in milliseconds. The reference's own span.
 pub const HEARTBEAT_FRESH_MS: i64 = 30_000;
@@ -25,6 +27,8 @@ pub struct MemberStatus {
     pub name: String,
     /// The pane that the roster names.
     pub pane_id: Option<String>,
+    /// Whether its turn was begun and never ended, and the turn's process is observed gone: whoever ran it was killed.
+    pub gone: bool,
     /// Whether there is no heartbeat, or none younger than [`HEARTBEAT_FRESH_MS`].
     pub heartbeat_stale: bool,
     /// Reports in its outbox that nobody has read.
@@ -102,6 +106,7 @@ impl Desk<'_> {
         let mut status = MemberStatus {
             name: member.name.clone(),
             pane_id: member.pane_id.clone(),
+            gone: false,
             heartbeat_stale: true,
             outbox_new: 0,
             unread: 0,
@@ -109,12 +114,28 @@ impl Desk<'_> {
         };
         // A name that another program wrote and that breaks the naming rule has no files here.
         if let Ok(name) = Name::new(NameKind::Member, &member.name) {
+            status.gone = self.is_gone(&name)?;
             status.heartbeat_stale = self.is_silent(&name)?;
             status.outbox_new = self.outbox_new(&name)?;
             let mail = self.count_mail(&name)?;
             (status.unread, status.damaged) = (mail.unread, mail.damaged);
         }
         Ok(status)
+    }
+
+    /// Silence is not death: only a process that was looked for and not found is gone.
+    fn is_gone(&self, name: &Name) -> Result<bool, NotDone> {
+        let turn = match self.store.view::<ProcessRecord>(name) {
+            Ok(turn) => turn.filter(|turn| turn.ended_at.is_none()),
+            Err(StoreFailure::CorruptDocument { .. }) => None,
+            Err(failure) => return Err(failure.into()),
+        };
+        let process = turn.and_then(|turn| turn.process);
+        let presence = process.map(|process| process.presence());
+        Ok(matches!(
+            presence,
+            Some(Presence::Gone | Presence::Recycled)
+        ))
     }
 
     fn is_silent(&self, name: &Name) -> Result<bool, NotDone> {

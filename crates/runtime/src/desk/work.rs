@@ -55,14 +55,14 @@ impl Desk<'_> {
     /// Gives a task to a member. `lease_ms` bounds how long the claim is safe from being taken over.
     ///
     /// # Errors
-    /// As [`Desk::speaker`] and [`Task::claim`] say, and `task_not_found`.
+    /// As [`Desk::speaker`] and [`Task::claim`] say, `task_not_found` and `shut_down`.
     pub fn claim(
         &self,
         who: &Credentials,
         id: &TaskId,
         lease_ms: Option<i64>,
     ) -> Result<Task, NotDone> {
-        let team = self.roster()?;
+        let team = self.open_roster()?;
         let name = self.worker(&team, who)?;
         self.claim_as(&team, &name, id, lease_ms)
     }
@@ -114,7 +114,7 @@ impl Desk<'_> {
         who: &Credentials,
         lease_ms: Option<i64>,
     ) -> Result<Option<Task>, NotDone> {
-        let team = self.roster()?;
+        let team = self.open_roster()?;
         let name = self.worker(&team, who)?;
         let board = self.tasks()?;
         for task in board.by_age() {
@@ -170,13 +170,17 @@ impl Desk<'_> {
     /// Changes a task's status as a caller words it: progress, an end, a release or a retry.
     ///
     /// # Errors
-    /// `invalid_status` for a step that does not exist, and as the steps of [`Task`] say.
+    /// `invalid_status` for a step that does not exist, as the steps of [`Task`] say, and `shut_down` for a task that is
+    /// to be tried again.
     pub fn transition(
         &self,
         id: &TaskId,
         worker: Option<&Name>,
         change: Change<'_>,
     ) -> Result<Task, NotDone> {
+        if change.from == Status::Failed.word() {
+            self.takes_work()?;
+        }
         let now = self.now();
         let (_, task) = self.change(id, |task| {
             let result = change.result.map(str::to_string);
@@ -211,8 +215,9 @@ impl Desk<'_> {
     /// Puts a failed task back on the leader's word.
     ///
     /// # Errors
-    /// As [`Task::retry`] says.
+    /// As [`Task::retry`] says, and `shut_down`.
     pub fn retry(&self, id: &TaskId) -> Result<Task, NotDone> {
+        self.takes_work()?;
         let (_, task) = self.change(id, |task| task.retry(None))?;
         let retried = task.id.clone();
         self.announce(&[Fact::TaskRetried { task: retried }]);
@@ -295,8 +300,8 @@ impl Desk<'_> {
             .unwrap_or_else(Name::leader);
         let notice = Draft {
             body: format!(
-                "Task {} failed, so these tasks are blocked: {}. Retry it with `pitcrew task retry {}`, or release \
-                 them from it.",
+                "Task {} failed, so these tasks are blocked: {}. They can be claimed once it is completed: put it back \
+                 with `pitcrew task retry {}`.",
                 failed.id,
                 waiting.join(", "),
                 failed.id

@@ -425,6 +425,43 @@ impl Folder {
             .map_err(|refused| StoreFailure::io("sync", &self.path, refused))
     }
 
+    /// Tries whether a file can be written here and made to last, in one that has no name: it never shows, leaves the
+    /// folder's times as they were, and is gone when it is closed.
+    pub(crate) fn try_writing(&self) -> Result<(), StoreFailure> {
+        const PAGE: [u8; 4096] = [0; 4096];
+        let mut file = match self.nameless()? {
+            Some(file) => file,
+            // Where no file goes without a name, that the folder may be written to has to do.
+            None => {
+                return rustix::fs::accessat(
+                    &self.handle,
+                    ".",
+                    rustix::fs::Access::WRITE_OK,
+                    AtFlags::EACCESS,
+                )
+                .map_err(|refused| failed("write in", &self.path, refused));
+            }
+        };
+        file.write_all(&PAGE)
+            .and_then(|()| file.sync_all())
+            .map_err(|refused| StoreFailure::io("write in", &self.path, refused))
+    }
+
+    #[cfg(target_os = "linux")]
+    fn nameless(&self) -> Result<Option<File>, StoreFailure> {
+        let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+        match rustix::fs::openat(&self.handle, ".", flags, FILE) {
+            Ok(file) => Ok(Some(File::from(file))),
+            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => Ok(None),
+            Err(refused) => Err(failed("write in", &self.path, refused)),
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn nameless(&self) -> Result<Option<File>, StoreFailure> {
+        Ok(None)
+    }
+
     /// Locks the folder itself against other transactions in it.
     pub(crate) fn lock(&self, patience: Duration) -> Result<Held<'_>, StoreFailure> {
         lock::exclusive(&self.handle, &self.path, patience)

@@ -73,6 +73,16 @@ impl Project {
         })
     }
 
+    /// Whether the root is a folder that can be opened.
+    ///
+    /// # Errors
+    /// Why it is not.
+    pub fn stands(&self) -> Result<(), StoreFailure> {
+        Folder::follow(&self.root)?
+            .map(drop)
+            .ok_or_else(|| StoreFailure::io("open", &self.root, io::ErrorKind::NotFound.into()))
+    }
+
     /// The root, absolute.
     #[must_use]
     pub fn root(&self) -> &Path {
@@ -169,7 +179,8 @@ impl Project {
     /// and what it leads to stays.
     ///
     /// # Errors
-    /// When something cannot be removed. The team is gone for everybody by then, unless its folder could not be moved.
+    /// When something cannot be removed. When that shows before anything is removed, which it does for a folder that may
+    /// not be written to, the team stays as it is. Otherwise it is gone for everybody, and removing it again goes on.
     pub fn remove_team(&self, name: &Name) -> Result<bool, StoreFailure> {
         let Some(teams) = Folder::open(&self.teams_dir())? else {
             return Ok(false);
@@ -180,10 +191,26 @@ impl Project {
         if teams.stamp(name.as_str())?.is_none() {
             return Ok(false);
         }
+        can_be_emptied(&teams.child(name.as_str()))?;
         teams.rename(name.as_str(), &gone)?;
         teams.sync()?;
         empty(&teams, &gone)?;
         Ok(true)
+    }
+
+    /// Removes what a removal of the team called `name` left when it broke off; answers whether there was something.
+    ///
+    /// # Errors
+    /// When it still cannot be removed.
+    pub fn remove_remains(&self, name: &Name) -> Result<bool, StoreFailure> {
+        let Some(teams) = Folder::open(&self.teams_dir())? else {
+            return Ok(false);
+        };
+        let _held = teams.lock(lock::PATIENCE)?;
+        let gone = layout::draft(name.as_str());
+        let are_there = teams.stamp(&gone)?.is_some();
+        empty(&teams, &gone)?;
+        Ok(are_there)
     }
 }
 
@@ -213,6 +240,35 @@ fn fill(folder: &Folder, team: &Team) -> Result<(), StoreFailure> {
     folder.write_draft(&draft, &laid_out(&text, spot.form), Durability::Synced)?;
     folder.promote(&draft, &spot.file, Durability::Synced)?;
     folder.sync()
+}
+
+/// Refuses when a folder at `path` or below it holds something and may not be written to: what is in it cannot be
+/// removed. A link is no folder.
+fn can_be_emptied(path: &Path) -> Result<(), StoreFailure> {
+    let mut folders = vec![path.to_path_buf()];
+    while let Some(path) = folders.pop() {
+        let failed = |refused: io::Error| StoreFailure::io("remove", &path, refused);
+        let meta = std::fs::symlink_metadata(&path).map_err(failed)?;
+        if !meta.is_dir() {
+            continue;
+        }
+        let mut holds_any = false;
+        for entry in std::fs::read_dir(&path).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            holds_any = true;
+            if entry.file_type().map_err(failed)?.is_dir() {
+                folders.push(entry.path());
+            }
+        }
+        if holds_any {
+            rustix::fs::access(
+                &path,
+                rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK,
+            )
+            .map_err(|refused| failed(refused.into()))?;
+        }
+    }
+    Ok(())
 }
 
 /// Removes what stands at `name`, following no link. Somebody who still writes into it makes that take several turns.

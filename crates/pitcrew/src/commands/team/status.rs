@@ -61,7 +61,7 @@ pub(crate) fn answer(status: &TeamStatus) -> Value {
         let mut worker = json!({
             "name": member.name,
             "paneId": member.pane_id,
-            "paneDead": false,
+            "paneDead": member.gone,
             "heartbeatStale": member.heartbeat_stale,
             "outboxNewCount": member.outbox_new,
             "unread": member.unread,
@@ -110,9 +110,10 @@ fn write(ui: &mut Ui, status: &TeamStatus) {
     ui.line("Workers:");
     for member in &status.members {
         ui.line(&format!(
-            "  {}  pane={}  dead=false  hbStale={}  new={}",
+            "  {}  pane={}  dead={}  hbStale={}  new={}",
             member.name,
             member.pane_id.as_deref().unwrap_or("-"),
+            member.gone,
             member.heartbeat_stale,
             member.outbox_new
         ));
@@ -155,6 +156,16 @@ fn write_more(ui: &mut Ui, status: &TeamStatus) {
         ui.say(&format!(
             "the mailbox of {name} has {} damaged places: see `pitcrew doctor`",
             member.damaged
+        ));
+    }
+    let gone = status.members.iter().filter(|member| member.gone);
+    let gone: Vec<_> = gone
+        .map(|member| visible(&member.name, Lines::Fold))
+        .collect();
+    if !gone.is_empty() {
+        ui.say(&format!(
+            "the run was killed, and with it the turns of {}: the same `pitcrew run` goes on",
+            gone.join(", ")
         ));
     }
     let mut unread: Vec<String> = status

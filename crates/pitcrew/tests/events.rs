@@ -231,3 +231,80 @@ fn real_senders_that_are_killed_leave_whole_events_of_messages_that_are_there() 
     );
     assert!(told.len() <= there.len() && told.last() == there.last());
 }
+
+#[test]
+fn who_shows_what_each_member_waits_for() {
+    let sandbox = Sandbox::with_team(&["ann", "bob"], &[]);
+    sandbox
+        .call_as("ann", ["send", "bob", "may I?", "--intent", "request"])
+        .succeeded();
+    sandbox
+        .call_as("ann", ["claim", "a.rs", "1", "9"])
+        .succeeded();
+    let mut waiting = sandbox.command([
+        "--team", "t", "--as", "bob", "claim", "a.rs", "3", "4", "--wait", "1m",
+    ]);
+    let mut waiting = Reaped(
+        waiting
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap(),
+    );
+    let mut follower = Follower::start(&sandbox, &["--type", "claim_waiting"]);
+    follower.next().unwrap();
+    let who = sandbox
+        .call(["--team", "t", "who", "--json"])
+        .succeeded()
+        .json();
+    let [ann, bob] = [0, 1].map(|n| who["members"][n]["waiting"][0].clone());
+    assert_eq!(
+        (&ann["reason"], &ann["on"][0]),
+        (&"reply".into(), &"bob".into())
+    );
+    assert_eq!(
+        (&bob["reason"], &bob["on"][0]),
+        (&"claim".into(), &"ann".into())
+    );
+    let words = sandbox.call(["--team", "t", "who"]).succeeded().stdout;
+    assert!(
+        words.contains("waits for ann: lines of a.rs 3-4 since "),
+        "{words}"
+    );
+    assert!(words.contains("waits for bob: a reply to "), "{words}");
+    sandbox.call_as("ann", ["release", "a.rs"]).succeeded();
+    assert!(waiting.0.wait().unwrap().success());
+}
+
+#[test]
+fn g10_commands_that_thank_each_other_are_damped_and_say_so() {
+    let sandbox = Sandbox::with_team(&["ann", "bob"], &[]);
+    let mut last = None;
+    for n in 0..16 {
+        let (from, to) = if n % 2 == 0 {
+            ("ann", "bob")
+        } else {
+            ("bob", "ann")
+        };
+        last = Some(
+            sandbox
+                .call_as(from, ["send", to, "thanks", "--json"])
+                .succeeded()
+                .json(),
+        );
+    }
+    assert_eq!(last.unwrap()["damped"], 6);
+    let told = sandbox
+        .call(["--team", "t", "--as", "leader", "inbox"])
+        .succeeded()
+        .stdout;
+    assert!(told.contains("bob has answered others 6 times"), "{told}");
+    let said = sandbox
+        .call_as("ann", ["send", "bob", "thanks"])
+        .succeeded();
+    assert!(
+        said.stderr.contains("bob is not woken by it"),
+        "{}",
+        said.stderr
+    );
+}

@@ -18,6 +18,7 @@
 //! | `desk/discoveries.rs` | share findings, list them, show each to each member once |
 //! | `desk/limits.rs` | set aside, settle and look at what the team may spend |
 //! | `desk/events.rs` | write down what has happened, follow it |
+//! | `desk/exchanges.rs` | damp members that only talk; who waits for whom |
 //! | `desk/waiting.rs` | whether what somebody waits for has happened |
 //! | `desk/written.rs` | documents as they are written, unknown keys included |
 
@@ -35,6 +36,7 @@ mod claims;
 mod crew;
 mod discoveries;
 mod events;
+mod exchanges;
 mod index;
 mod limits;
 mod mail;

@@ -2,7 +2,7 @@
 //!
 //! | branch | documents | logs |
 //! |---|---|---|
-//! | the team's folder | `config.json` `shutdown.json` `run.json` `claims.json` `limits.json` `.board.json` | `discoveries.jsonl` `events.jsonl` |
+//! | the team's folder | `config.json` `shutdown.json` `run.json` `claims.json` `limits.json` `.board.json` `.exchanges.json` | `discoveries.jsonl` `events.jsonl` |
 //! | `tasks/` | `<id>.json` | |
 //! | `mailbox/` | `.<name>.unread` `.<name>.offset` | `<name>.jsonl` |
 //! | `workers/<name>/` | `heartbeat.json` `process.json` `session.json` `.outbox-offset` | `outbox.jsonl` |
@@ -111,6 +111,7 @@ pub(crate) fn document(place: &Place) -> Spot<'_> {
         Place::Claims => Branch::Team.spot("claims.json", Form::CompactLine),
         Place::Limits => Branch::Team.spot("limits.json", Form::CompactLine),
         Place::Board => Branch::Team.spot(".board.json", Form::CompactLine),
+        Place::Exchanges => Branch::Team.spot(".exchanges.json", Form::CompactLine),
         Place::Task(id) => Branch::Tasks.spot(format!("{id}.json"), Form::Pretty),
         Place::Unread(name) => Branch::Mailbox.spot(format!(".{name}.unread"), Form::Compact),
         Place::Offset(name) => Branch::Mailbox.spot(format!(".{name}.offset"), Form::Compact),
@@ -200,6 +201,7 @@ pub(crate) fn change(path: &Path) -> Option<Change> {
         ["claims.json"] => Some(Change::Document(Place::Claims)),
         ["limits.json"] => Some(Change::Document(Place::Limits)),
         [".board.json"] => Some(Change::Document(Place::Board)),
+        [".exchanges.json"] => Some(Change::Document(Place::Exchanges)),
         ["discoveries.jsonl"] => Some(Change::Log(Log::Discoveries)),
         ["events.jsonl"] => Some(Change::Log(Log::Events)),
         ["tasks", file] => {
@@ -272,6 +274,7 @@ mod tests {
             Place::Claims,
             Place::Limits,
             Place::Board,
+            Place::Exchanges,
         ];
         for place in places {
             let spot = document(&place);

@@ -24,6 +24,7 @@ use std::time::Duration;
 
 use pitcrew_core::board::Board;
 use pitcrew_core::claim::Claims;
+use pitcrew_core::exchange::Exchanges;
 use pitcrew_core::limiter::Limiter;
 use pitcrew_core::name::{Name, TaskId};
 use pitcrew_core::roster::Team;
@@ -67,6 +68,8 @@ pub enum Place {
     Limits,
     /// `.board.json`: how far the discoveries were looked at, and who was shown what.
     Board,
+    /// `.exchanges.json`: who talks with whom in turn, and which requests wait for an answer.
+    Exchanges,
 }
 
 /// A kind of document, for listing.
@@ -152,7 +155,8 @@ impl Place {
             | Self::Offset(_)
             | Self::OutboxOffset(_)
             | Self::Heartbeat(_)
-            | Self::Board => Durability::Relaxed,
+            | Self::Board
+            | Self::Exchanges => Durability::Relaxed,
         }
     }
 
@@ -160,7 +164,7 @@ impl Place {
     /// again, and keys of other writers are not kept in it.
     #[must_use]
     pub fn is_derived(&self) -> bool {
-        matches!(self, Self::Unread(_) | Self::Board)
+        matches!(self, Self::Unread(_) | Self::Board | Self::Exchanges)
     }
 
     /// Whether a short text of the document is written over the old one: what says that somebody was there a moment
@@ -388,5 +392,15 @@ impl Document for Board {
 
     fn place((): &()) -> Place {
         Place::Board
+    }
+}
+
+impl Document for Exchanges {
+    type Id = ();
+
+    const WHOLE_RULES: bool = true;
+
+    fn place((): &()) -> Place {
+        Place::Exchanges
     }
 }

@@ -1,7 +1,9 @@
 //! `who`: the members of a team, and what each has to do.
 
+use pitcrew_core::Name;
 use pitcrew_core::claim::Claim;
 use pitcrew_core::task::{Status, Task};
+use pitcrew_core::waiting::Waits;
 use serde_json::{Value, json};
 
 use crate::cli::{Entry, Run};
@@ -15,7 +17,7 @@ pub(crate) const ENTRY: Entry =
 
 /// List the members: seat, role, task, unread mail
 ///
-/// Below a member stand the lines that it holds.
+/// Below a member stand the lines that it holds, and what it waits for: a reply, lines, a task of others, its provider.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Who {}
 
@@ -64,6 +66,12 @@ impl Run for Who {
             for claim in row["claims"].as_array().into_iter().flatten() {
                 context.ui.line(&holds(claim));
             }
+            for wait in row["waiting"].as_array().into_iter().flatten() {
+                let words = wait["words"].as_str().unwrap_or_default();
+                let since = wait["since"].as_str();
+                let since = since.map_or(String::new(), |since| format!(" since {since}"));
+                context.ui.line(&format!("  waits {words}{since}"));
+            }
         }
         Ok(Exit::Done)
     }
@@ -74,6 +82,7 @@ pub(crate) fn members(team: &OpenTeam) -> Result<Vec<Value>, Halt> {
     let desk = team.desk();
     let (roster, board) = (desk.roster()?, desk.tasks()?);
     let (claims, now) = (desk.claims()?, desk.now());
+    let waits = desk.waits()?;
     let mut rows = Vec::new();
     for name in roster.everybody() {
         let unread = desk.count_unread(&name)?;
@@ -96,9 +105,21 @@ pub(crate) fn members(team: &OpenTeam) -> Result<Vec<Value>, Halt> {
             "tasks": tasks,
             "unread": unread,
             "claims": held,
+            "waiting": waiting(&waits, &name),
         }));
     }
     Ok(rows)
+}
+
+/// What a member waits for, as JSON.
+fn waiting(waits: &[Waits], name: &Name) -> Vec<Value> {
+    let own = waits.iter().filter(|wait| wait.member == *name);
+    let value = |wait: &Waits| {
+        let mut value = json!(wait);
+        value["words"] = wait.words().into();
+        value
+    };
+    own.map(value).collect()
 }
 
 /// One claim, as the answer in JSON has it, on one line.

@@ -15,6 +15,7 @@ use pitcrew_core::claim::{
 };
 use pitcrew_core::event::Fact;
 use pitcrew_core::limiter::LimitEvent;
+use pitcrew_core::liveness::Wait;
 use pitcrew_core::mailbox::{Draft, Intent};
 use pitcrew_core::{Name, Timestamp};
 use pitcrew_store::{Change, Place, StoreExt, Watch};
@@ -225,7 +226,10 @@ impl Desk<'_> {
 
     /// Writes down what happened to claims, and tells the holders of those that ran out, each once.
     fn tell_of_claims(&self, events: &[ClaimEvent]) -> Result<(), NotDone> {
-        self.announce(&events.iter().map(Fact::from).collect::<Vec<_>>());
+        let told = events
+            .iter()
+            .flat_map(|event| [Some(Fact::from(event)), waits(event)]);
+        self.announce(&told.flatten().collect::<Vec<_>>());
         let mut expired = events.iter().filter_map(|event| match event {
             ClaimEvent::ClaimEnded {
                 claim,
@@ -256,6 +260,37 @@ impl Desk<'_> {
         }
         Ok(())
     }
+}
+
+/// What `event` says about who waits.
+fn waits(event: &ClaimEvent) -> Option<Fact> {
+    let (claim, on) = match event {
+        ClaimEvent::ClaimWaiting { waiting, waits_for } => (waiting, Some(waits_for.clone())),
+        ClaimEvent::WaitEnded { waiting, .. } => (waiting, None),
+        ClaimEvent::ClaimGranted { claim, .. } => {
+            return Some(Fact::WaitOver {
+                member: claim.member.clone(),
+                reason: Wait::Claim,
+                about: Some(format!("{} {}", claim.file, claim.lines)),
+            });
+        }
+        _ => return None,
+    };
+    let about = Some(format!("{} {}", claim.file, claim.lines));
+    let (member, reason) = (claim.member.clone(), Wait::Claim);
+    Some(match on {
+        Some(on) => Fact::WaitBegan {
+            member,
+            reason,
+            on,
+            about,
+        },
+        None => Fact::WaitOver {
+            member,
+            reason,
+            about,
+        },
+    })
 }
 
 fn turn_of(claims: &Claims, ticket: u64, now: Timestamp) -> ClaimTurn {

@@ -134,6 +134,7 @@ impl Desk<'_> {
         if let Ok(name) = Name::new(NameKind::Member, &member.name) {
             let member = name.clone();
             self.announce(&[Fact::MemberRemoved { member }]);
+            self.note_gone(&name);
             self.end_member(&name, EndCause::Dissolved)?;
         }
         Ok(member)

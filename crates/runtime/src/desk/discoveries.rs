@@ -101,6 +101,7 @@ impl Desk<'_> {
             count: evicted.count,
         });
         self.announce(&std::iter::once(shared).chain(gone).collect::<Vec<_>>());
+        self.note_progress(agent);
         Ok(Shared { discovery, evicted })
     }
 

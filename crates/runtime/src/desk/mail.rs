@@ -35,6 +35,8 @@ pub struct Sent {
     pub to: Name,
     /// Whether it stood there before, under the same idempotency key.
     pub again: bool,
+    /// After how many turns without progress it was damped, so that it wakes nobody; `None` is as usual.
+    pub damped: Option<u32>,
 }
 
 /// What came of a broadcast, recipient by recipient.
@@ -82,18 +84,29 @@ impl Desk<'_> {
         draft: &Draft,
     ) -> Result<Sent, NotDone> {
         let message = compose(team, speaker, to, draft, self.fresh_id()?, self.now())?;
-        let sent = self.post(&message)?;
-        if !sent.again {
-            self.announce(&[Happening::MessageSent {
-                id: sent.id.clone(),
-                from: speaker.name.clone(),
-                to: sent.to.clone(),
-                length: message.body.len() as u64,
-                intent: message.intent,
-                reply_to: message.reply_to.clone(),
-            }]);
+        let mut judged = self.judge(vec![message])?;
+        let Some(judged) = judged.pop() else {
+            return Err(Refusal::input("body", "must be one message").into());
+        };
+        let message = &judged.message;
+        let sent = self.post(message)?;
+        if sent.again {
+            return Ok(sent);
         }
-        Ok(sent)
+        let mut facts = vec![Happening::MessageSent {
+            id: sent.id.clone(),
+            from: speaker.name.clone(),
+            to: sent.to.clone(),
+            length: message.body.len() as u64,
+            intent: message.intent,
+            reply_to: message.reply_to.clone(),
+        }];
+        facts.extend(self.note_sent(team, &[&judged]));
+        self.announce(&facts);
+        Ok(Sent {
+            damped: judged.damped(),
+            ..sent
+        })
     }
 
     /// Sends a message to every member but the sender, and to the leader. One mailbox that cannot be written keeps
@@ -110,26 +123,33 @@ impl Desk<'_> {
         }
         let next_id = || ids.pop().unwrap_or_default();
         let messages = compose_broadcast(&team, &speaker, draft, next_id, self.now())?;
-        let mut outcomes = Vec::with_capacity(messages.len());
-        for message in &messages {
-            outcomes.push((
-                Name::new(NameKind::Recipient, &message.to)?,
-                self.post(message),
-            ));
+        let judged = self.judge(messages)?;
+        let mut outcomes = Vec::with_capacity(judged.len());
+        let (mut recipients, mut ids, mut new) = (Vec::new(), Vec::new(), Vec::new());
+        for one in &judged {
+            let sent = self.post(&one.message).map(|sent| Sent {
+                damped: one.damped().filter(|_| !sent.again),
+                ..sent
+            });
+            if let Ok(sent) = &sent
+                && !sent.again
+            {
+                recipients.push(sent.to.clone());
+                ids.push(sent.id.clone());
+                new.push(one);
+            }
+            outcomes.push((Name::new(NameKind::Recipient, &one.message.to)?, sent));
         }
-        let new = outcomes.iter().filter_map(|(_, sent)| sent.as_ref().ok());
-        let (recipients, ids): (Vec<_>, Vec<_>) = new
-            .filter(|sent| !sent.again)
-            .map(|sent| (sent.to.clone(), sent.id.clone()))
-            .unzip();
         if !ids.is_empty() {
-            self.announce(&[Happening::BroadcastSent {
+            let mut facts = vec![Happening::BroadcastSent {
                 from: speaker.name,
                 recipients,
                 ids,
                 length: draft.body.len() as u64,
                 intent: draft.intent,
-            }]);
+            }];
+            facts.extend(self.note_sent(&team, &new));
+            self.announce(&facts);
         }
         Ok(Broadcast { outcomes })
     }
@@ -162,6 +182,7 @@ impl Desk<'_> {
                         id,
                         to: to.clone(),
                         again: true,
+                        damped: None,
                     }),
                     None => self.append(&to, message),
                 }
@@ -179,6 +200,7 @@ impl Desk<'_> {
             id: message.id.clone(),
             to: to.clone(),
             again: false,
+            damped: None,
         })
     }
 
@@ -303,6 +325,7 @@ impl Desk<'_> {
             from: Name::new(NameKind::Member, &message.from).ok(),
             attempts,
         }]);
+        self.note_given_up(&message.id);
         Ok(())
     }
 

@@ -18,6 +18,7 @@ use crate::clock::{ManualClock, SeededEntropy};
 mod claims;
 mod discoveries;
 mod events;
+mod exchanges;
 mod limits;
 
 struct Crew {

@@ -100,6 +100,7 @@ impl Desk<'_> {
             task: task.id.clone(),
             member: name.clone(),
         }]);
+        self.note_progress(name);
         // The claim is durable and is the answer. The heartbeat only repeats it for programs that look there.
         let _ = self.beat(name, 1, true);
         Ok(task)
@@ -187,6 +188,9 @@ impl Desk<'_> {
             task.transition(change.from, change.to, change.token, result, now)
         })?;
         self.announce(&[moved(&task, change)]);
+        if let Some(owner) = named(task.owner.as_deref()) {
+            self.note_progress(&owner);
+        }
         if let Some(worker) = worker {
             // The change is durable and is the answer; the outbox only repeats it.
             let _ = self.report(worker, &task, change.result);

@@ -57,8 +57,8 @@ fn the_page_of_events_is_the_schema() {
         .stdout;
     let written = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/events.md");
     let written = fs::read_to_string(written).unwrap();
-    assert_eq!(
-        page, written,
+    assert!(
+        page == written,
         "write it anew: pitcrew events --schema > docs/events.md"
     );
 }

@@ -173,7 +173,13 @@ impl Events {
         };
         ui.flush();
         while ui.is_open() {
-            cursor = go_on(&desk, ui, filter, cursor)?;
+            let passed = go_on(&desk, ui, filter, cursor)?;
+            if passed.missed > 0 && is_gone(&desk) {
+                farewell(ui, team, desk.now());
+                return Ok(Exit::Done);
+            }
+            complain_of(ui, passed);
+            cursor = passed.next;
             match attention.next(SWEEP)? {
                 attention::Event::Interrupted => return Ok(Exit::Interrupted),
                 attention::Event::Changed(
@@ -182,7 +188,7 @@ impl Events {
                 | attention::Event::Quiet => {}
                 attention::Event::Changed(_) => continue,
             }
-            if let Err(NotDone::Refused(Refusal::TeamNotFound { .. })) = desk.roster() {
+            if is_gone(&desk) {
                 farewell(ui, team, desk.now());
                 return Ok(Exit::Done);
             }
@@ -191,15 +197,22 @@ impl Events {
     }
 }
 
+/// Whether the team was removed, its events with it.
+fn is_gone(desk: &Desk<'_>) -> bool {
+    matches!(
+        desk.roster(),
+        Err(NotDone::Refused(Refusal::TeamNotFound { .. }))
+    )
+}
+
 /// Shows what came since `cursor`, and answers where to go on.
-fn go_on(desk: &Desk<'_>, ui: &mut Ui, filter: &Filter, cursor: Cursor) -> Result<Cursor, NotDone> {
+fn go_on(desk: &Desk<'_>, ui: &mut Ui, filter: &Filter, cursor: Cursor) -> Result<Passed, NotDone> {
     let passed = desk.events_from(cursor, filter, &mut |event| {
         show(ui, desk.team_id(), &event);
         flow(ui)
     })?;
-    complain_of(ui, passed);
     ui.flush();
-    Ok(passed.next)
+    Ok(passed)
 }
 
 /// The last thing that can be said of a team whose files are gone, its events with them.

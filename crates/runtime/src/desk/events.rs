@@ -180,6 +180,9 @@ impl<'a> Subscription<'a> {
     /// # Errors
     /// When the events cannot be read or the store cannot be watched any more.
     pub fn next(&mut self, wait: Duration) -> Result<Option<Delivery>, NotDone> {
+        if self.over && self.ready.is_empty() {
+            return Ok(Some(Delivery::Ended));
+        }
         if let Some(delivery) = self.take()? {
             return Ok(Some(delivery));
         }
@@ -211,6 +214,11 @@ impl<'a> Subscription<'a> {
                 }
                 ControlFlow::Continue(())
             })?;
+            if passed.missed > 0 && self.store().view::<Team>(&())?.is_none() {
+                // Not behind: the events went with their team.
+                self.over = true;
+                return Ok(None);
+            }
             self.cursor = passed.next;
             if passed.damaged > 0 {
                 let lines = passed.damaged;

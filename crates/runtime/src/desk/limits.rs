@@ -199,7 +199,7 @@ impl Desk<'_> {
         }
     }
 
-    /// Changes the limiter in a way that is never refused, and tells what happened.
+    /// Changes the limiter and tells what happened beside it.
     fn change_limiter(
         &self,
         mut step: impl FnMut(&mut Limiter) -> Result<Vec<LimitEvent>, Refusal>,
@@ -253,6 +253,18 @@ impl Desk<'_> {
         let beside = events.iter().map(Fact::from);
         self.announce(&std::iter::once(released).chain(beside).collect::<Vec<_>>());
         Ok(events)
+    }
+
+    /// Keeps a reservation from lapsing for another while, because its call still runs.
+    ///
+    /// # Errors
+    /// As [`Limiter::renew`] says.
+    pub fn renew_reservation(
+        &self,
+        id: ReservationId,
+        member: &Name,
+    ) -> Result<Vec<LimitEvent>, NotDone> {
+        self.change_limiter(|limiter| limiter.renew(id, member, self.now()))
     }
 
     /// Pauses the whole team until a provider's limit resets. Mail and tasks go on.

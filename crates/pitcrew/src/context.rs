@@ -197,7 +197,9 @@ impl<'a> Context<'a> {
             (Halt::Refused(Refusal::TeamNotFound { given, .. }), Some(project)) => {
                 // When the teams cannot be listed, there are no names to offer; the refusal stands all the same.
                 let teams = project.teams().unwrap_or_default();
-                let valid: Vec<String> = teams.iter().map(ToString::to_string).collect();
+                // One of the same name was founded since; it is not the one that was meant.
+                let others = teams.iter().map(ToString::to_string);
+                let valid: Vec<String> = others.filter(|name| *name != given).collect();
                 let known = valid.iter().map(String::as_str);
                 let nearest = pitcrew_core::name::nearest(&given, known);
                 Halt::Refused(Refusal::TeamNotFound {

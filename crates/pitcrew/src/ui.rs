@@ -67,7 +67,7 @@ impl Ui {
     /// # Errors
     /// `system_failed`.
     pub(crate) fn expect_a_reader(&self) -> Result<(), Halt> {
-        if pitcrew_runtime::process::output_is_missing() {
+        if pitcrew_store::files::stands_for_nothing(io::stdout()) {
             return Err(Halt::System {
                 what: "show it",
                 why: "standard output is closed; nothing was taken".to_string(),

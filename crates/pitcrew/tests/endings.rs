@@ -143,7 +143,7 @@ fn the_commands_of_the_readme_can_be_followed_to_their_end() {
         let refused = line.contains("# refused");
         script.push_str(if refused { "! " } else { "" });
         script.push_str(&line);
-        script.push_str("\n");
+        script.push('\n');
     }
     let said = shell(&sandbox, &script, &[]).succeeded();
     assert!(said.stdout.ends_with("/team/demo\n"), "{said:?}");

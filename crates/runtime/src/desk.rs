@@ -57,7 +57,7 @@ pub use limits::{Admission, LimitChange, Setting, Spending};
 pub use mail::{Broadcast, Sent, Taken};
 pub use planning::TaskPlan;
 pub use reading::{Entry, MailCounts, MailReport, Which};
-pub use status::{HEARTBEAT_FRESH_MS, MemberStatus, TeamStatus};
+pub use status::{HEARTBEAT_FRESH_MS, MemberStatus, TeamStatus, apart};
 pub use waiting::{Happened, Look, Wanted};
 pub use work::Change;
 
@@ -198,6 +198,19 @@ impl<'a> Desk<'a> {
                 Err(Refusal::ShutDown { team, at }.into())
             }
         }
+    }
+
+    /// The team as it is now, if it still is the one that `known` is of: not one of the same name that was founded
+    /// after that one was removed.
+    ///
+    /// # Errors
+    /// `team_not_found`.
+    pub fn still(&self, known: &Team) -> Result<Team, NotDone> {
+        let now = self.roster()?;
+        if now.created_at == known.created_at {
+            return Ok(now);
+        }
+        Err(self.unknown().into())
     }
 
     /// Who a caller speaks as in this team.

@@ -48,20 +48,5 @@ pub fn own_pid() -> u32 {
     std::process::id()
 }
 
-/// Whether this process was started without a standard output. What is written to it then goes nowhere: the null device,
-/// open for reading too, was put in its place so that no file can get there by accident. Null devices that a caller names
-/// are as a rule open for writing only, and count as an output that somebody wants to go nowhere.
-#[must_use]
-pub fn output_is_missing() -> bool {
-    let out = std::io::stdout();
-    let is_null = || {
-        let (out, null) = (rustix::fs::fstat(&out)?, rustix::fs::stat("/dev/null")?);
-        Ok::<_, rustix::io::Errno>((out.st_rdev, out.st_ino) == (null.st_rdev, null.st_ino))
-    };
-    let reads_too =
-        |flags: rustix::fs::OFlags| flags & rustix::fs::OFlags::RWMODE == rustix::fs::OFlags::RDWR;
-    rustix::fs::fcntl_getfl(&out).is_ok_and(reads_too) && is_null().unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests;

@@ -82,6 +82,27 @@ impl StoreFailure {
         }
     }
 
+    /// Whether one file is to blame, so that whoever looks at many of them reports this one and goes on with the rest.
+    #[must_use]
+    pub fn is_of_one_file(&self) -> bool {
+        match self {
+            Self::Io { .. } | Self::CorruptDocument { .. } | Self::Escapes { .. } => true,
+            Self::LogTruncated { .. }
+            | Self::BrokenRecord { .. }
+            | Self::NestedUpdate { .. }
+            | Self::Locked { .. } => false,
+        }
+    }
+
+    /// What went wrong, where and why, for a report about one file among others.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        match self {
+            Self::Io { source, .. } => format!("{self}: {source}"),
+            other => other.to_string(),
+        }
+    }
+
     /// The stable code that programs match on.
     #[must_use]
     pub fn code(&self) -> &'static str {

@@ -422,17 +422,12 @@ fn unknown_words(line: &str) -> Option<String> {
             words.next();
         }
     }
-    let is_word = |word: &&str| word.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+    let is_letter = |c: char| c.is_ascii_lowercase() || c == '-';
+    let is_word = |word: &&str| !word.starts_with('-') && word.chars().all(is_letter);
     let mut entries: Vec<&'static Entry> = commands::table().collect();
     let mut path = Vec::new();
     while !entries.is_empty() {
-        let Some(word) = words
-            .next()
-            .filter(is_word)
-            .filter(|word| !word.starts_with('-'))
-        else {
-            return None;
-        };
+        let word = words.next().filter(is_word)?;
         path.push(word);
         match entries.iter().find(|entry| entry.name == word) {
             Some(entry) => entries = entry.below().iter().collect(),

@@ -11,7 +11,7 @@ use pitcrew_store::StoreExt;
 use pitcrew_store::documents::Shutdown;
 
 use super::board::TaskBoard;
-use super::planning::TaskPlan;
+use super::planning::{TaskPlan, added};
 use super::{Desk, NotDone};
 
 /// What a new team is made of.
@@ -45,7 +45,8 @@ pub struct Plan {
 pub struct Blueprint {
     /// The team with its members.
     pub team: Team,
-    tasks: Vec<(TaskId, Task)>,
+    /// Its tasks, in the order of the plan.
+    pub tasks: Vec<(TaskId, Task)>,
 }
 
 impl Desk<'_> {
@@ -71,25 +72,21 @@ impl Desk<'_> {
         Ok(Blueprint { team, tasks })
     }
 
-    /// Writes the tasks of a team whose document was just made. Answers their ids in the order of the plan.
-    ///
-    /// # Errors
-    /// `task_exists` when somebody added a task of that id in between.
-    pub fn move_in(&self, blueprint: &Blueprint) -> Result<Vec<TaskId>, NotDone> {
+    /// Tells whoever follows that a team was made, with its tasks, by whoever made its place in one step.
+    pub fn tell_founded(&self, blueprint: &Blueprint) {
         let mut members = blueprint.team.everybody();
         members.retain(|name| !name.is_leader());
-        self.announce(&[Fact::TeamFounded {
+        let founded = Fact::TeamFounded {
             members,
             tasks: blueprint.tasks.len() as u64,
-        }]);
-        self.write_tasks(blueprint.tasks.clone())
-            .map_err(|unwritten| unwritten.why)
+        };
+        let tasks = blueprint.tasks.iter().map(added);
+        self.announce(&std::iter::once(founded).chain(tasks).collect::<Vec<_>>());
     }
 
     /// Founds the team in a store that is its own already: whole, or not at all when a member or a task cannot be. The
     /// team document is written in one step and before the tasks, so of several founders at once one wins. Where a
-    /// project makes the team's place and its document in one step, [`Desk::draw_up`] and [`Desk::move_in`] stand
-    /// around that step instead.
+    /// project makes the team's place with everything in it in one step, [`Desk::draw_up`] says what that is.
     ///
     /// # Errors
     /// `team_exists`, and as [`Desk::draw_up`] says.
@@ -106,7 +103,9 @@ impl Desk<'_> {
                     Ok(())
                 }
             })??;
-        self.move_in(&blueprint)?;
+        self.write_tasks(blueprint.tasks.clone())
+            .map_err(|unwritten| unwritten.why)?;
+        self.tell_founded(&blueprint);
         Ok(blueprint.team)
     }
 

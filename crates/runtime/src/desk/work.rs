@@ -11,10 +11,10 @@ use pitcrew_core::roster::Team;
 use pitcrew_core::task::{Claimant, Readiness, Status, Task, claim_token, dependants, readiness};
 use pitcrew_core::{Name, Refusal, TaskId};
 use pitcrew_store::documents::Heartbeat;
-use pitcrew_store::{Log, StoreExt, StoreFailure};
+use pitcrew_store::{Log, StoreExt};
 use serde::Serialize;
 
-use super::{Credentials, Desk, NotDone};
+use super::{Credentials, Desk, NotDone, TaskBoard};
 
 /// A change of a task's status, as a caller words it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,6 +118,8 @@ impl Desk<'_> {
         let team = self.open_roster()?;
         let name = self.worker(&team, who)?;
         let board = self.tasks()?;
+        // Whoever could not tell the leader of a failure left that to the next who looks. This claim stands either way.
+        let _ = self.announce_blocked(&board);
         for task in board.by_age() {
             if !board.is_free_for(task, &name, self.now()) {
                 continue;
@@ -155,7 +157,8 @@ impl Desk<'_> {
         let ready = readiness(task, |id| {
             match TaskId::new(id).map(|id| self.store.view::<Task>(&id)) {
                 Ok(Ok(Some(other))) => Some(other.status),
-                Ok(Ok(None)) | Ok(Err(StoreFailure::CorruptDocument { .. })) | Err(_) => None,
+                Ok(Ok(None)) | Err(_) => None,
+                Ok(Err(failure)) if failure.is_of_one_file() => None,
                 Ok(Err(other)) => {
                     failure = Some(other);
                     None
@@ -196,8 +199,9 @@ impl Desk<'_> {
             let _ = self.report(worker, &task, change.result);
         }
         if task.status == Status::Failed {
-            // So is the failure. The dependants stay blocked by it, whether the leader could be told or not.
-            let _ = self.announce_blocked(&task);
+            // So is the failure. The dependants stay blocked by it; if the leader cannot be told now, the next claim or
+            // failure tells it.
+            let _ = self.tasks().and_then(|board| self.announce_blocked(&board));
         }
         Ok(task)
     }
@@ -280,22 +284,25 @@ impl Desk<'_> {
         Ok(())
     }
 
-    /// Tells the leader once that a failure blocks others.
-    fn announce_blocked(&self, failed: &Task) -> Result<(), NotDone> {
-        let board = self.tasks()?;
-        let waiting: Vec<&str> = dependants(&board.tasks, &failed.id)
-            .into_iter()
-            .filter(|task| task.status == Status::Pending)
-            .map(|task| task.id.as_str())
-            .collect();
-        if waiting.is_empty() {
-            return Ok(());
+    /// Tells the leader, once for each failure on `board`, that it blocks others.
+    fn announce_blocked(&self, board: &TaskBoard) -> Result<(), NotDone> {
+        for failed in &board.tasks {
+            if failed.status != Status::Failed {
+                continue;
+            }
+            let waiting: Vec<&str> = dependants(&board.tasks, &failed.id)
+                .into_iter()
+                .filter(|task| task.status == Status::Pending)
+                .map(|task| task.id.as_str())
+                .collect();
+            if !waiting.is_empty() {
+                self.tell_of_blocked(failed, &waiting)?;
+            }
         }
-        let blocked = waiting.iter().map(|task| Fact::TaskBlocked {
-            task: (*task).to_string(),
-            by: failed.id.clone(),
-        });
-        self.announce(&blocked.collect::<Vec<_>>());
+        Ok(())
+    }
+
+    fn tell_of_blocked(&self, failed: &Task, waiting: &[&str]) -> Result<(), NotDone> {
         let team = self.roster()?;
         let owner = failed
             .owner
@@ -318,7 +325,14 @@ impl Desk<'_> {
             name: owner,
             verified: false,
         };
-        self.send_as(&team, &speaker, pitcrew_core::name::LEADER, &notice)?;
+        let sent = self.send_as(&team, &speaker, pitcrew_core::name::LEADER, &notice)?;
+        if !sent.again {
+            let blocked = waiting.iter().map(|task| Fact::TaskBlocked {
+                task: (*task).to_string(),
+                by: failed.id.clone(),
+            });
+            self.announce(&blocked.collect::<Vec<_>>());
+        }
         Ok(())
     }
 }

@@ -397,7 +397,7 @@ impl Checker<'_> {
             .zip(&waits)
             .map(|(task, waits)| (task.id.as_str(), waits.as_slice()))
             .collect();
-        let Err(refused) = check_dependencies(&edges) else {
+        let Err(refused) = check_dependencies(&edges, 0) else {
             return;
         };
         let at_fault = match &refused {

@@ -138,8 +138,19 @@ impl<'a> DocumentFile<'a> {
     fn load(&self, folder: &Folder, rule: &dyn ErasedRule) -> Result<Option<Loaded>, StoreFailure> {
         let mut pauses = READ_AGAIN_MS.into_iter();
         loop {
-            let Some((text, stamp)) = folder.read(&self.spot.file)? else {
-                return Ok(None);
+            let (text, stamp) = match folder.read(&self.spot.file) {
+                Ok(Some(read)) => read,
+                Ok(None) => return Ok(None),
+                // What only repeats a log is written anew in the place of what cannot be read.
+                Err(StoreFailure::Io { source, .. }) if self.place.is_derived() => {
+                    let stamp = folder.stamp(&self.spot.file)?;
+                    let (text, state) = (Vec::new(), Err(source.to_string()));
+                    return Ok(stamp.map(|stamp| Loaded {
+                        on_disk: OnDisk { text, stamp },
+                        state,
+                    }));
+                }
+                Err(failure) => return Err(failure),
             };
             let state = rule.decode(&text);
             match pauses.next().filter(|_| state.is_err()) {

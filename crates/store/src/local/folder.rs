@@ -9,6 +9,7 @@
 //! A name is one path component and is resolved from the handle with `O_NOFOLLOW`, so what happens to the folder's own
 //! path meanwhile changes nothing. Opening never waits (a pipe has no reader) and reading leaves no access time.
 
+use std::ffi::CStr;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
@@ -385,14 +386,23 @@ impl Folder {
 
     /// The names inside, in no order; those that are no text are left out.
     pub(crate) fn names(&self) -> Result<Vec<String>, StoreFailure> {
+        self.names_by(|name| name.to_str().ok().map(str::to_owned))
+    }
+
+    /// As [`Self::names`], with what is no text in a name replaced: nothing can be opened by such a name, but said.
+    pub(crate) fn names_in_words(&self) -> Result<Vec<String>, StoreFailure> {
+        self.names_by(|name| Some(name.to_string_lossy().into_owned()))
+    }
+
+    fn names_by(&self, read: fn(&CStr) -> Option<String>) -> Result<Vec<String>, StoreFailure> {
         let failed = |refused: Errno| failed("list", &self.path, refused);
         let here = open_quietly(&self.handle, ".".as_ref(), AS_FOLDER).map_err(failed)?;
         let mut names = Vec::new();
         for entry in Dir::new(here).map_err(failed)? {
             let entry = entry.map_err(failed)?;
-            match entry.file_name().to_str() {
-                Ok("." | "..") | Err(_) => {}
-                Ok(name) => names.push(name.to_owned()),
+            let name = entry.file_name();
+            if name != c"." && name != c".." {
+                names.extend(read(name));
             }
         }
         Ok(names)

@@ -12,9 +12,10 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use pitcrew_core::name::Name;
+use pitcrew_core::name::{Name, TaskId};
 use pitcrew_core::refusal::NameKind;
 use pitcrew_core::roster::Team;
+use pitcrew_core::task::Task;
 
 use super::folder::Folder;
 use super::text::laid_out;
@@ -105,7 +106,8 @@ impl Project {
         LocalStore::new(self.teams_dir().join(name.as_str()))
     }
 
-    /// The teams, by name. A folder without a team's document is none.
+    /// The teams, by name. A folder without a team's document is none; one that cannot be looked into may be one, and
+    /// who opens it hears why it cannot.
     ///
     /// # Errors
     /// When the folder of the teams is there and cannot be read.
@@ -118,7 +120,7 @@ impl Project {
             let Ok(name) = Name::new(NameKind::Team, &name) else {
                 continue;
             };
-            if is_team(&folder, &name)? {
+            if is_team(&folder, &name) {
                 teams.push(name);
             }
         }
@@ -126,11 +128,24 @@ impl Project {
         Ok(teams)
     }
 
-    /// Creates a team: its folders and its document, all of them or none.
+    /// Creates a team without tasks, as [`Self::create_team_with`] does.
     ///
     /// # Errors
-    /// When something cannot be created. What was is removed, now or by the next creator.
+    /// As there.
     pub fn create_team(&self, name: &Name, team: &Team) -> Result<Creation, StoreFailure> {
+        self.create_team_with(name, team, &[])
+    }
+
+    /// Creates a team: its folders, its document and its tasks, all of them or none, whenever this is killed.
+    ///
+    /// # Errors
+    /// When something cannot be created. What was is removed, now or by the next creator or remover of that name.
+    pub fn create_team_with(
+        &self,
+        name: &Name,
+        team: &Team,
+        tasks: &[(TaskId, Task)],
+    ) -> Result<Creation, StoreFailure> {
         let teams = self.make_teams_dir()?;
         let _held = teams.lock(lock::PATIENCE)?;
         let taken = teams
@@ -142,7 +157,9 @@ impl Project {
         }
         let draft = layout::draft(name.as_str());
         empty(&teams, &draft)?;
-        let made = fill(&teams.sub_or_new(&draft)?, team)
+        let made = teams
+            .sub_or_new(&draft)
+            .and_then(|folder| fill(&folder, team, tasks))
             .and_then(|()| teams.rename(&draft, name.as_str()))
             .and_then(|()| teams.sync());
         match made {
@@ -214,13 +231,13 @@ impl Project {
     }
 }
 
-/// Whether the folder called `name` is a team. One that is a link or a file is none.
-fn is_team(teams: &Folder, name: &Name) -> Result<bool, StoreFailure> {
+/// Whether the folder called `name` is a team, as far as can be seen. One that is a link or a file is none.
+fn is_team(teams: &Folder, name: &Name) -> bool {
     let document = layout::document(&Place::Team).file;
     match teams.sub(name.as_str()) {
-        Ok(Some(folder)) => Ok(folder.stamp(&document)?.is_some()),
-        Ok(None) | Err(StoreFailure::Escapes { .. }) => Ok(false),
-        Err(refused) => Err(refused),
+        Ok(Some(folder)) => !matches!(folder.stamp(&document), Ok(None)),
+        Ok(None) | Err(StoreFailure::Escapes { .. }) => false,
+        Err(_) => true,
     }
 }
 
@@ -229,9 +246,21 @@ fn absolute(path: &Path) -> Result<PathBuf, StoreFailure> {
 }
 
 /// Writes what a new team consists of.
-fn fill(folder: &Folder, team: &Team) -> Result<(), StoreFailure> {
+fn fill(folder: &Folder, team: &Team, tasks: &[(TaskId, Task)]) -> Result<(), StoreFailure> {
     for sub in layout::FOLDERS {
         folder.new_sub(sub)?;
+    }
+    if !tasks.is_empty() {
+        let inside = folder.sub_or_new("tasks")?;
+        for (id, task) in tasks {
+            let place = Place::Task(id.clone());
+            let spot = layout::document(&place);
+            let text = serde_json::to_vec(task)
+                .map_err(|refused| StoreFailure::corrupt(&place, &refused.to_string()))?;
+            // Nobody sees this folder yet, so the text needs no draft.
+            inside.write_draft(&spot.file, &laid_out(&text, spot.form), Durability::Synced)?;
+        }
+        inside.sync()?;
     }
     let spot = layout::document(&Place::Team);
     let text = serde_json::to_vec(team)

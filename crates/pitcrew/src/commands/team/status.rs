@@ -69,6 +69,9 @@ pub(crate) fn answer(status: &TeamStatus) -> Value {
         if member.damaged > 0 {
             worker["damage"] = member.damaged.into();
         }
+        if !member.unreadable.is_empty() {
+            worker["unreadable"] = json!(member.unreadable);
+        }
         worker
     };
     let workers: Vec<Value> = status.members.iter().map(worker).collect();
@@ -80,6 +83,9 @@ pub(crate) fn answer(status: &TeamStatus) -> Value {
     });
     if !status.board.unreadable.is_empty() {
         snapshot["unreadable"] = json!(status.board.unreadable);
+    }
+    if !status.unreadable.is_empty() {
+        snapshot["unreadableFiles"] = json!(status.unreadable);
     }
     match &status.limiter {
         Some(Ok(limiter)) => snapshot["limits"] = json!(limiter.status(now())),
@@ -150,6 +156,10 @@ fn task_row(task: &Task) -> String {
 fn write_more(ui: &mut Ui, status: &TeamStatus) {
     for task in &status.board.unreadable {
         ui.say(&format!("task {} cannot be read: {}", task.id, task.why));
+    }
+    let of_members = status.members.iter().flat_map(|member| &member.unreadable);
+    for why in of_members.chain(&status.unreadable) {
+        ui.say(why);
     }
     for member in status.members.iter().filter(|member| member.damaged > 0) {
         let name = visible(&member.name, Lines::Fold);

@@ -63,11 +63,13 @@ fn change(
         )));
     }
     write(&mut board.tasks[at], entry);
-    let edges = board.tasks.iter();
-    let edges: Vec<(&str, &[String])> = edges
+    // Last, as the one that is judged: what is wrong among the others is not this entry's fault.
+    let others = board.tasks.iter().filter(|task| task.id != before.id);
+    let edges: Vec<(&str, &[String])> = others
+        .chain([&board.tasks[at]])
         .map(|task| (task.id.as_str(), task.blocked_by.as_slice()))
         .collect();
-    if let Err(refused) = check_dependencies(&edges) {
+    if let Err(refused) = check_dependencies(&edges, edges.len() - 1) {
         let note = format!("task {id} stays as it was, because with what the file says: {refused}");
         board.tasks[at] = before;
         return Ok(Some(note));

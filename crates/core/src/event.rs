@@ -28,6 +28,7 @@ use crate::name::Name;
 use crate::refusal::NameKind;
 use crate::time::Timestamp;
 
+mod declare;
 mod fact;
 mod plane;
 mod schema;

@@ -1,87 +1,19 @@
 //! Every fact that there is: the closed list. See [`super`] for what an event is.
 //!
-//! A row says the type as it is written, the topic, and the fields with what each says; the enum, the way it is written
-//! and the described schema are all made from it. A type is never taken away and never changes its meaning; a field
+//! A row says the type as it is written, the topic, and the fields with what each says; `declare` makes the enum, the way
+//! it is written and the described schema from it. A type is never taken away and never changes its meaning; a field
 //! that is added is an `Option`, so that older lines can still be read.
 
 use alloc::string::String;
 use alloc::vec::Vec;
-use serde::{Deserialize, Serialize};
 
-use super::Topic;
-use super::schema::{Carrier, Described, DescribedField, Field};
+use super::declare::facts;
 use crate::claim::{EndCause, FilePath, Lines};
 use crate::liveness::Wait;
 use crate::mailbox::Intent;
 use crate::name::Name;
 use crate::price::Micros;
 use crate::time::Timestamp;
-
-macro_rules! facts {
-    ($(
-        $(#[doc = $about:literal])+
-        $name:ident = $word:literal on $carrier:ident $(($whose:ident))? {
-            $( $(#[doc = $says:literal])+ $field:ident : $form:ty ),* $(,)?
-        }
-    )*) => {
-        /// Something that happened.
-        #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-        #[serde(tag = "type")]
-        pub enum Fact {
-            $(
-                $(#[doc = $about])+
-                #[serde(rename = $word)]
-                $name {
-                    $( $(#[doc = $says])+ #[serde(skip_serializing_if = "Field::is_absent")] $field: $form ),*
-                }
-            ),*
-        }
-
-        impl Fact {
-            /// Its type, as it is written.
-            #[must_use]
-            pub fn word(&self) -> &'static str {
-                match self {
-                    $( Self::$name { .. } => $word ),*
-                }
-            }
-
-            /// Where it is published.
-            #[must_use]
-            pub fn topic(&self) -> Topic {
-                match self {
-                    $( Self::$name { $($whose,)? .. } => Topic::$carrier $(($whose.clone()))? ),*
-                }
-            }
-
-            /// The members that it names.
-            #[must_use]
-            pub fn names(&self) -> Vec<&Name> {
-                let mut names = Vec::new();
-                match self {
-                    $( Self::$name { $($field),* } => { $( $field.names_into(&mut names); )* } ),*
-                }
-                names
-            }
-        }
-
-        /// Every type, in the order in which it is described.
-        pub const SCHEMA: &[Described] = &[
-            $( Described {
-                word: $word,
-                carrier: Carrier::$carrier $((stringify!($whose)))?,
-                about: concat!($($about),+),
-                fields: &[
-                    $( DescribedField {
-                        name: stringify!($field),
-                        form: <$form as Field>::form,
-                        about: concat!($($says),+),
-                    } ),*
-                ],
-            } ),*
-        ];
-    };
-}
 
 facts! {
     /// The team was founded.

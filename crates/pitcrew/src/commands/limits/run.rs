@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use pitcrew_core::limiter::{Recorded, Report, ReservationId};
 use pitcrew_core::{Name, Refusal};
-use pitcrew_runtime::clock::SystemClock;
+use pitcrew_runtime::clock::{Pulse, SystemClock};
 use pitcrew_runtime::desk::Admission;
 use pitcrew_runtime::prices::Prices;
 use pitcrew_runtime::process::{
@@ -178,12 +178,11 @@ impl Job<'_> {
             let group = Group::spawn(launch, Arc::new(SystemClock))
                 .map_err(|refused| system("start the command")(refused.to_string()))?;
             let mut interrupted = false;
-            let mut alive = tokio::time::interval(self.renewals());
-            alive.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
+            let mut alive = Pulse::every(self.renewals());
             let ended = loop {
                 tokio::select! {
                     ended = group.ended() => break ended,
-                    _ = alive.tick() => self.renew(),
+                    () = alive.beat() => self.renew(),
                     wish = interrupts.next() => {
                         interrupted = true;
                         match wish.urgency {

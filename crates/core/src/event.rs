@@ -236,7 +236,7 @@ impl Filter {
     }
 
     /// The types of `words` that this version does not know.
-    pub fn strangers<'a>(words: &'a [String]) -> impl Iterator<Item = &'a str> {
+    pub fn strangers(words: &[String]) -> impl Iterator<Item = &str> {
         let is_known = |word: &str| SCHEMA.iter().any(|row| row.word == word);
         words
             .iter()

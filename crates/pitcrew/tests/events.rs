@@ -190,6 +190,10 @@ fn a_command_says_when_its_event_could_not_be_written_and_what_it_did_stands() {
 }
 
 #[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the test kills at a chosen moment"
+)]
 fn real_senders_that_are_killed_leave_whole_events_of_messages_that_are_there() {
     let sandbox = Sandbox::with_team(&["ann", "bob"], &[]);
     for round in 0..40_u64 {

@@ -339,6 +339,10 @@ fn a_price_of_the_project_counts_and_a_model_without_one_is_refused_where_money_
 }
 
 #[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the reservation lapses by the machine's clock"
+)]
 fn a_command_that_runs_longer_than_reservations_last_keeps_its_own() {
     let sandbox = members(2);
     let ttl = "limits set --budget 1 --reservation-ttl 3s";

@@ -115,7 +115,7 @@ pub struct Subscription<'a> {
     watch: Box<dyn Watch>,
     filter: Filter,
     /// Where the next page is read.
-    cursor: Cursor,
+    ahead: Cursor,
     /// What was read and not taken yet, each with where to go on behind it.
     ready: VecDeque<(Delivery, Cursor)>,
     taken: Cursor,
@@ -142,7 +142,7 @@ impl<'a> Subscription<'a> {
             store,
             watch,
             filter,
-            cursor,
+            ahead: cursor,
             ready: VecDeque::new(),
             taken: cursor,
             over: false,
@@ -206,7 +206,7 @@ impl<'a> Subscription<'a> {
                 self.taken = behind;
                 return Ok(Some(delivery));
             }
-            let from = self.cursor;
+            let from = self.ahead;
             let mut ready = VecDeque::new();
             let passed = one_page(self.store(), from, &mut |at, event| {
                 if self.filter.admits(&event) {
@@ -219,7 +219,7 @@ impl<'a> Subscription<'a> {
                 self.over = true;
                 return Ok(None);
             }
-            self.cursor = passed.next;
+            self.ahead = passed.next;
             if passed.damaged > 0 {
                 let lines = passed.damaged;
                 ready.push_front((Delivery::Damaged { lines }, from));
@@ -230,7 +230,7 @@ impl<'a> Subscription<'a> {
             }
             self.ready = ready;
             if self.ready.is_empty() {
-                self.taken = self.cursor;
+                self.taken = self.ahead;
                 if passed.next == from {
                     return Ok(None);
                 }

@@ -37,7 +37,7 @@ fn g10_two_members_that_thank_each_other_are_damped_and_the_leader_is_told_once(
     let damped: Vec<Option<u32>> = (0..30).map(|n| thank(&crew, n).damped).collect();
     let first = damped.iter().position(Option::is_some).unwrap();
     assert_eq!(first, 2 * TURNS as usize + 1);
-    assert!(damped[first..].iter().any(|damped| *damped == Some(TURNS)));
+    assert!(damped[first..].contains(&Some(TURNS)));
     // Nothing is lost: it only wakes nobody.
     let mail = crew.unread("ann");
     assert_eq!(mail.len() + crew.unread("bob").len(), 30);

@@ -355,7 +355,7 @@ fn a_command_that_runs_longer_than_reservations_last_keeps_its_own() {
         "--cost",
         "0.9",
         "--",
-        "sh",
+        "/bin/sh",
         "-c",
         "read _ < gate; echo '{\"tokens\":4,\"cost\":0.5}'",
     ];
@@ -374,7 +374,9 @@ fn a_command_that_runs_longer_than_reservations_last_keeps_its_own() {
             .json();
         status["status"]["reserved"]["cost"].as_u64().unwrap()
     };
-    while held() == 0 {}
+    while held() == 0 {
+        assert_eq!(run.0.try_wait().unwrap(), None, "it has ended");
+    }
     let begun = std::time::Instant::now();
     while begun.elapsed().as_millis() < 4_500 {
         let refused = sandbox.call_as(

@@ -20,7 +20,7 @@ use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use core::fmt;
+use core::fmt::{self, Write};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -132,11 +132,17 @@ impl Event {
     pub fn encode(team: &Name, fact: &Fact, at: Timestamp) -> Option<String> {
         let fields = serde_json::to_string(fact).ok()?;
         let fields = fields.strip_prefix('{')?;
-        let topic = fact.topic().of(team);
-        // Topics are made of checked names and instants of digits: nothing in them needs an escape.
-        Some(format!(
-            r#"{{"v":{VERSION},"at":"{at}","topic":"{topic}",{fields}"#
-        ))
+        // One piece of memory, because budgets and rates count by the million. Topics are made of checked names and
+        // instants of digits: nothing in them needs an escape.
+        let mut line = String::with_capacity(fields.len() + 192);
+        write!(line, r#"{{"v":{VERSION},"at":"{at}","topic":"{ROOT}{team}"#).ok()?;
+        match fact.topic() {
+            Topic::Team => {}
+            below => write!(line, ":{below}").ok()?,
+        }
+        line.push_str("\",");
+        line.push_str(fields);
+        Some(line)
     }
 
     /// Reads a line. `None` for what is no event.

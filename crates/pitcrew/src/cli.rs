@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::commands;
 use crate::commands::team::api;
-use crate::context::Context;
+use crate::context::{Context, UNSAID};
 use crate::environment::Environment;
 use crate::halt::{Exit, Halt};
 use crate::hints;
@@ -158,6 +158,13 @@ pub(crate) fn answer(environment: &Environment) -> ExitCode {
         }
         None => Exit::Usage,
     };
+    if let Some(lost) = UNSAID.take() {
+        let words = format!(
+            "what was done stands, but {} events about it could not be written: {}",
+            lost.events, lost.why
+        );
+        ui.say(&words);
+    }
     ExitCode::from(ui.finish(exit) as u8)
 }
 

@@ -11,6 +11,7 @@ pub(crate) mod completions;
 pub(crate) mod discover;
 pub(crate) mod discoveries;
 pub(crate) mod doctor;
+pub(crate) mod events;
 pub(crate) mod guard;
 pub(crate) mod inbox;
 pub(crate) mod limits;
@@ -67,6 +68,7 @@ pub(crate) const SECTIONS: &[Section] = &[
             run::ENTRY,
             team::ENTRY,
             who::ENTRY,
+            events::ENTRY,
             #[cfg(feature = "mcp")]
             mcp::ENTRY,
         ],

@@ -9,6 +9,7 @@ pub mod desk;
 pub mod git;
 pub mod guard;
 pub mod overlay;
+pub mod prices;
 pub mod process;
 pub mod profile;
 pub mod prompt;

@@ -267,6 +267,7 @@ impl Agent {
             "busy" => self.busy_until = Some(now + number.unwrap_or(3_600_000)),
             "idle" => self.busy_until = None,
             "limit" => self.limited = true,
+            "reset" => self.limited = false,
             "type" => self.draft.push_str(rest),
             "erase" => self.draft.clear(),
             "say" => self.lines.push(rest.to_owned()),

@@ -111,7 +111,8 @@ pub const HELP: &str = "pitcrew-fake: a scripted terminal program that stands in
 
   --skin NAME           claude, codex, copilot, gemini, opencode or qwen
   --log FILE            write down every byte that comes in and every state that is shown
-  --control PIPE        read orders from a named pipe: dialog, close, busy MS, idle, limit, type TEXT, erase, exit N
+  --control PIPE        read orders from a named pipe: dialog, close, busy MS, idle, limit, reset,
+                        type TEXT, erase, say TEXT, exit N
   --start-ms N          blank for so long          --draw-ms N    each frame comes so late
   --turn-ms N           a turn takes so long       --submit-ms N  a submit key takes so long
   --burst-ms N          a submit key so soon after text is a new line

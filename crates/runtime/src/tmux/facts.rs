@@ -1,7 +1,8 @@
 //! What tmux tells of a pane in one line, and reading that line.
 //!
-//! Numbers come first, divided by blanks; the two texts come last, after their lengths in bytes, so that neither can
-//! pass for anything else.
+//! Numbers come first, divided by blanks; then the title after its length in bytes, and last the command, so that neither
+//! can pass for anything else. The command has no length: tmux asks the system for it each time it is named, and between
+//! two times it may be another.
 
 use pitcrew_core::screen::{Cursor, Facts};
 
@@ -10,8 +11,8 @@ use super::TmuxError;
 /// The format of the line.
 pub(super) const FORMAT: &str = "#{pid} #{start_time} #{pane_id} #{pane_pid} #{pane_dead} #{session_id} \
 #{session_created} #{window_id} #{pane_width} #{pane_height} #{cursor_x} #{cursor_y} #{cursor_flag} #{alternate_on} \
-#{mouse_any_flag} #{pane_in_mode} e#{pane_dead_status} #{n:pane_current_command} #{n:pane_title} \
-#{pane_current_command} #{pane_title}";
+#{mouse_any_flag} #{pane_in_mode} e#{pane_dead_status} #{n:pane_title} #{pane_title} \
+#{pane_current_command}";
 
 /// One pane, as tmux tells of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,11 +78,9 @@ impl PaneFacts {
             ..Facts::default()
         };
         let exit_status = word()?.strip_prefix('e')?.parse().ok();
-        let command: usize = word()?.parse().ok()?;
         let title: usize = word()?.parse().ok()?;
-        facts.command = Some(rest.get(..command)?.to_owned());
-        let told = rest.get(command..)?.strip_prefix(' ')?;
-        facts.title = Some(told.get(..title)?.to_owned());
+        facts.title = Some(rest.get(..title)?.to_owned());
+        facts.command = Some(rest.get(title..)?.strip_prefix(' ')?.to_owned());
         Some(Self {
             server_pid,
             server_started_at,
@@ -109,16 +108,16 @@ mod tests {
     #[test]
     fn a_line_is_read_whatever_command_and_title_say() {
         let head = "10 1700000000 %3 12 0 $1 1700000001 @2 80 24 5 6 1 0 0 0 e";
-        let read = PaneFacts::read(&format!("{head} 3 11 a b c ü %9 1 2")).unwrap();
+        let read = PaneFacts::read(&format!("{head} 11 c ü %9 1 2 a b")).unwrap();
         assert_eq!(read.facts.command.as_deref(), Some("a b"));
         assert_eq!(read.facts.title.as_deref(), Some("c ü %9 1 2"));
-        assert!(PaneFacts::read(&format!("{head} 3 12 a b c ü %9 1 2")).is_err());
+        assert!(PaneFacts::read(&format!("{head} 12 c ü %9 1 2 a b")).is_err());
         assert_eq!((read.pane_pid, read.is_dead, read.exit_status), (12, false, None));
     }
 
     #[test]
     fn a_dead_pane_has_its_status() {
-        let line = "10 17 %3 12 1 $1 17 @2 80 24 0 0 1 0 0 0 e127 0 0  ";
+        let line = "10 17 %3 12 1 $1 17 @2 80 24 0 0 1 0 0 0 e127 0  ";
         let read = PaneFacts::read(line).unwrap();
         assert_eq!((read.is_dead, read.exit_status), (true, Some(127)));
         assert_eq!(read.facts.title.as_deref(), Some(""));

@@ -206,19 +206,28 @@ impl Tmux {
         order: &str,
         is_there: impl Fn(&PaneFacts) -> bool,
     ) -> Result<Ended, TmuxError> {
-        // With its last session the server goes, and it may not answer any more: what is left says what came of it.
         match self.when(pane, &[], condition, order, "", b"") {
             Ok(Sent::Sent) => Ok(Ended::Ended),
-            Err(error @ (TmuxError::TimedOut { .. } | TmuxError::NotInstalled)) => Err(error),
             Ok(Sent::Held) if self.panes()?.iter().any(&is_there) => Ok(Ended::NotOurs),
             Ok(_) => Ok(Ended::WasGone),
-            Err(TmuxError::NoServer { .. } | TmuxError::Garbled { .. }) => {
-                match self.panes()?.iter().any(&is_there) {
-                    true => Ok(Ended::NotOurs),
-                    false => Ok(Ended::Ended),
-                }
+            // With its last session the server goes, and may go before it has answered.
+            Err(TmuxError::Garbled { .. }) => self.after(is_there),
+            Err(TmuxError::NoServer { said }) if said.contains("server exited") => {
+                self.after(is_there)
             }
+            Err(TmuxError::NoServer { said }) if said.contains("lost server") => {
+                self.after(is_there)
+            }
+            Err(TmuxError::NoServer { .. }) => Ok(Ended::WasGone),
             Err(error) => Err(error),
+        }
+    }
+
+    /// What came of an order that was not answered.
+    fn after(&self, is_there: impl Fn(&PaneFacts) -> bool) -> Result<Ended, TmuxError> {
+        match self.panes()?.iter().any(&is_there) {
+            true => Ok(Ended::NotOurs),
+            false => Ok(Ended::Ended),
         }
     }
 

@@ -25,7 +25,8 @@ fn main() -> ExitCode {
         // The same gate as the product's, for tests that do not have its binary.
         ["pane-exec", file] => {
             let Err(error) = tmux::enter(Path::new(file), Duration::from_secs(10));
-            eprintln!("pitcrew-fake: {error}");
+            // tmux scrolls the first row out of sight when it says that the pane is dead.
+            eprintln!("\npitcrew-fake: {error}");
             return ExitCode::FAILURE;
         }
         _ => {}

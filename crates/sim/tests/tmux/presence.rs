@@ -19,19 +19,8 @@ fn c1_a_killed_pane_a_killed_session_and_a_missing_server_have_a_reason() {
     }
     yard.raw(&["kill-server"]);
     assert_eq!(reason(&yard.submit(&three, "hello")), "pane_gone");
-    assert_eq!(yard.tmux.end_pane(&three.pane).unwrap(), Ended::Ended.max_gone());
+    assert_eq!(yard.tmux.end_pane(&three.pane).unwrap(), Ended::WasGone);
     assert_eq!(yard.tmux.end_session(&three.pane).unwrap(), Ended::WasGone);
-}
-
-/// Without a server nobody can tell whether it was ours that went.
-trait MaxGone {
-    fn max_gone(self) -> Self;
-}
-
-impl MaxGone for Ended {
-    fn max_gone(self) -> Self {
-        Self::WasGone
-    }
 }
 
 #[test]

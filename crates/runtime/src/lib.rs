@@ -13,3 +13,4 @@ pub mod prompt;
 pub mod run;
 pub mod teamfile;
 pub mod tmux;
+pub mod wake;

@@ -17,4 +17,5 @@ mod launching;
 mod presence;
 mod race;
 mod scan;
+mod wakes;
 mod yard;

@@ -19,13 +19,34 @@ pub const HIDDEN: char = '•';
 
 /// How the keys of vendors begin.
 const BEGINNINGS: [&str; 16] = [
-    "sk-", "sk_", "pk_", "rk_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "AIza",
-    "xoxb-", "xoxp-", "AKIA", "hf_", "eyJ",
+    "sk-",
+    "sk_",
+    "pk_",
+    "rk_",
+    "ghp_",
+    "gho_",
+    "ghu_",
+    "ghs_",
+    "ghr_",
+    "github_pat_",
+    "AIza",
+    "xoxb-",
+    "xoxp-",
+    "AKIA",
+    "hf_",
+    "eyJ",
 ];
 
 /// Names whose values are secret, in small letters and without `_` and `-`.
 const NAMES: [&str; 8] = [
-    "apikey", "token", "secret", "password", "passwd", "authorization", "accesskey", "privatekey",
+    "apikey",
+    "token",
+    "secret",
+    "password",
+    "passwd",
+    "authorization",
+    "accesskey",
+    "privatekey",
 ];
 
 /// The shortest value that is hidden because of what stands before it.
@@ -82,7 +103,11 @@ fn hidden(signs: &[char], known: &[String]) -> Vec<bool> {
     }
     let mut at = 0;
     while at < signs.len() {
-        let end = at + signs[at..].iter().take_while(|sign| is_of_a_key(**sign)).count();
+        let end = at
+            + signs[at..]
+                .iter()
+                .take_while(|sign| is_of_a_key(**sign))
+                .count();
         if end == at {
             at += 1;
             continue;
@@ -91,7 +116,9 @@ fn hidden(signs: &[char], known: &[String]) -> Vec<bool> {
         if begins_a_key(word) || is_named(&signs[..at], word.len()) {
             hide(at, end);
         } else {
-            long_runs(word).into_iter().for_each(|(from, to)| hide(at + from, at + to));
+            long_runs(word)
+                .into_iter()
+                .for_each(|(from, to)| hide(at + from, at + to));
         }
         at = end;
     }
@@ -135,9 +162,13 @@ fn long_runs(word: &[char]) -> Vec<(usize, usize)> {
     let mut runs = Vec::new();
     let mut from = 0;
     while from < word.len() {
-        let run = word[from..].iter().take_while(|sign| sign.is_ascii_alphanumeric()).count();
+        let run = word[from..]
+            .iter()
+            .take_while(|sign| sign.is_ascii_alphanumeric())
+            .count();
         let part = &word[from..from + run];
-        let mixed = part.iter().any(char::is_ascii_digit) && part.iter().any(char::is_ascii_alphabetic);
+        let mixed =
+            part.iter().any(char::is_ascii_digit) && part.iter().any(char::is_ascii_alphabetic);
         if run >= LONG && mixed {
             runs.push((from, from + run));
         }
@@ -165,11 +196,23 @@ mod tests {
 
     #[test]
     fn keys_of_vendors_and_assigned_secrets_are_hidden_sign_by_sign() {
-        check("use sk-ant-api03-abc_DEF now", "use •••••••••••••••••••• now");
-        check("export OPENAI_API_KEY=hunter22", "export OPENAI_API_KEY=••••••••");
+        check(
+            "use sk-ant-api03-abc_DEF now",
+            "use •••••••••••••••••••• now",
+        );
+        check(
+            "export OPENAI_API_KEY=hunter22",
+            "export OPENAI_API_KEY=••••••••",
+        );
         check("password: \"correct-horse\"", "password: \"•••••••••••••\"");
-        check("Authorization: Bearer abcdef0123", "Authorization: •••••• ••••••••••");
-        check("id 0123456789abcdef0123456789abcdef.", "id ••••••••••••••••••••••••••••••••.");
+        check(
+            "Authorization: Bearer abcdef0123",
+            "Authorization: •••••• ••••••••••",
+        );
+        check(
+            "id 0123456789abcdef0123456789abcdef.",
+            "id ••••••••••••••••••••••••••••••••.",
+        );
     }
 
     #[test]
@@ -187,7 +230,11 @@ mod tests {
 
     #[test]
     fn a_secret_that_goes_on_in_the_next_row_is_hidden_whole() {
-        let rows = hidden_in(&["key my-own-val", "ue-4711 and on"], 14, &["my-own-value-4711"]);
+        let rows = hidden_in(
+            &["key my-own-val", "ue-4711 and on"],
+            14,
+            &["my-own-value-4711"],
+        );
         assert_eq!(rows, ["key ••••••••••", "••••••• and on"]);
         assert_eq!(hidden_in(&["short x"], 80, &["x"]), ["short x"]);
         assert_eq!(hidden_in(&[], 80, &[]), vec![] as Vec<String>);

@@ -14,6 +14,8 @@ pub(crate) mod doctor;
 pub(crate) mod inbox;
 pub(crate) mod limits;
 pub(crate) mod man;
+pub(crate) mod pane;
+pub(crate) mod profile;
 pub(crate) mod release;
 pub(crate) mod run;
 pub(crate) mod send;
@@ -53,11 +55,16 @@ pub(crate) const SECTIONS: &[Section] = &[
     },
     Section {
         heading: "Teams",
-        entries: &[run::ENTRY, team::ENTRY, who::ENTRY],
+        entries: &[run::ENTRY, team::ENTRY, who::ENTRY, pane::ENTRY],
     },
     Section {
         heading: "This machine",
-        entries: &[doctor::ENTRY, completions::ENTRY, man::ENTRY],
+        entries: &[
+            doctor::ENTRY,
+            profile::ENTRY,
+            completions::ENTRY,
+            man::ENTRY,
+        ],
     },
 ];
 

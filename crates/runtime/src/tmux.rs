@@ -286,7 +286,10 @@ fn refused(said: &str) -> TmuxError {
 fn numbers(version: &str) -> Option<(u32, u32)> {
     let start = version.find(|sign: char| sign.is_ascii_digit())?;
     let (major, rest) = version[start..].split_once('.')?;
-    let digits = rest.len() - rest.trim_start_matches(|sign: char| sign.is_ascii_digit()).len();
+    let digits = rest.len()
+        - rest
+            .trim_start_matches(|sign: char| sign.is_ascii_digit())
+            .len();
     Some((major.parse().ok()?, rest[..digits].parse().ok()?))
 }
 
@@ -312,7 +315,10 @@ mod tests {
     fn what_tmux_says_has_a_name() {
         for (said, code) in [
             ("no server running on /x/default\n", "no_tmux_server"),
-            ("error connecting to /x (No such file or directory)", "no_tmux_server"),
+            (
+                "error connecting to /x (No such file or directory)",
+                "no_tmux_server",
+            ),
             ("server exited unexpectedly", "no_tmux_server"),
             ("duplicate session: omp-team-a", "session_exists"),
             ("can't find pane: %9", "tmux_refused"),
@@ -329,10 +335,18 @@ mod tests {
 
     #[test]
     fn c12_only_what_tmux_needs_reaches_it() {
-        let caller = [("PATH", "/bin"), ("COPILOT_PROVIDER_API_KEY", "s"), ("PITCREW_TOKEN", "t")]
-            .map(|(name, value)| (name.into(), value.into()));
+        let caller = [
+            ("PATH", "/bin"),
+            ("COPILOT_PROVIDER_API_KEY", "s"),
+            ("PITCREW_TOKEN", "t"),
+        ]
+        .map(|(name, value)| (name.into(), value.into()));
         let tmux = Tmux::new(Socket::Default, &Environment::all_of(caller));
-        let names: Vec<_> = tmux.environment.iter().map(|(name, _)| name.to_owned()).collect();
+        let names: Vec<_> = tmux
+            .environment
+            .iter()
+            .map(|(name, _)| name.to_owned())
+            .collect();
         assert_eq!(names, ["PATH"]);
     }
 }

@@ -151,7 +151,11 @@ impl Waker<'_> {
             }
         };
         let text = line(unread);
-        let ledger = self.store.view::<NudgeRecord>(self.member)?.unwrap_or_default().0;
+        let ledger = self
+            .store
+            .view::<NudgeRecord>(self.member)?
+            .unwrap_or_default()
+            .0;
         let plan = self.profile.plan(&text)?.after_leftover(ledger.leftover);
         let outcome = submit(terminal, plan);
         self.change(|ledger| ledger.settle(self.now(), &ticket, &outcome, &text))?;
@@ -163,10 +167,12 @@ impl Waker<'_> {
     }
 
     fn change<A>(&self, mut rule: impl FnMut(&mut Ledger) -> A) -> Result<A, WakeError> {
-        let changed = self.store.update(self.member, |record: &mut Option<NudgeRecord>| {
-            let ledger = &mut record.get_or_insert_default().0;
-            Ok::<_, std::convert::Infallible>(rule(ledger))
-        })?;
+        let changed = self
+            .store
+            .update(self.member, |record: &mut Option<NudgeRecord>| {
+                let ledger = &mut record.get_or_insert_default().0;
+                Ok::<_, std::convert::Infallible>(rule(ledger))
+            })?;
         let Ok(answer) = changed;
         Ok(answer)
     }

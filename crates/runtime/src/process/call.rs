@@ -280,7 +280,13 @@ mod tests {
         let arguments = ["-c", script].map(OsString::from);
         let environment = Environment::empty().set("PATH", "/usr/bin:/bin");
         let limit = Duration::from_millis(limit_ms);
-        call(OsStr::new("/bin/sh"), &arguments, &environment, input, limit)
+        call(
+            OsStr::new("/bin/sh"),
+            &arguments,
+            &environment,
+            input,
+            limit,
+        )
     }
 
     #[test]
@@ -302,7 +308,10 @@ mod tests {
     fn a_tool_that_hangs_is_ended_at_its_limit() {
         for script in ["sleep 60", "exec >&- 2>&-; sleep 60", "echo x; sleep 60"] {
             let called = sh(script, b"", 100);
-            assert!(matches!(called, Err(CallError::TimedOut { .. })), "{script}");
+            assert!(
+                matches!(called, Err(CallError::TimedOut { .. })),
+                "{script}"
+            );
         }
     }
 

@@ -82,7 +82,9 @@ mod tests {
     use super::*;
 
     fn words(line: &str) -> Vec<Vec<u8>> {
-        line.split(' ').map(|word| word.as_bytes().to_vec()).collect()
+        line.split(' ')
+            .map(|word| word.as_bytes().to_vec())
+            .collect()
     }
 
     #[test]

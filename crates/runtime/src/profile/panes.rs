@@ -19,11 +19,26 @@ use super::{Origin, ProfileAbsent, ProfileError, UnknownProfile};
 
 const BUILT_IN: [(&str, &str); 7] = [
     ("bash.toml", include_str!("../../profiles/panes/bash.toml")),
-    ("claude.toml", include_str!("../../profiles/panes/claude.toml")),
-    ("codex.toml", include_str!("../../profiles/panes/codex.toml")),
-    ("copilot.toml", include_str!("../../profiles/panes/copilot.toml")),
-    ("gemini.toml", include_str!("../../profiles/panes/gemini.toml")),
-    ("opencode.toml", include_str!("../../profiles/panes/opencode.toml")),
+    (
+        "claude.toml",
+        include_str!("../../profiles/panes/claude.toml"),
+    ),
+    (
+        "codex.toml",
+        include_str!("../../profiles/panes/codex.toml"),
+    ),
+    (
+        "copilot.toml",
+        include_str!("../../profiles/panes/copilot.toml"),
+    ),
+    (
+        "gemini.toml",
+        include_str!("../../profiles/panes/gemini.toml"),
+    ),
+    (
+        "opencode.toml",
+        include_str!("../../profiles/panes/opencode.toml"),
+    ),
     ("qwen.toml", include_str!("../../profiles/panes/qwen.toml")),
 ];
 
@@ -199,10 +214,13 @@ impl PaneProfiles {
         let table = match extends.as_ref().and_then(toml::Value::as_str) {
             None => table,
             Some(base) => {
-                let below = self.known.get(base).ok_or_else(|| ProfileError::UnknownBase {
-                    path: path.to_path_buf(),
-                    unknown: self.unknown(base),
-                })?;
+                let below = self
+                    .known
+                    .get(base)
+                    .ok_or_else(|| ProfileError::UnknownBase {
+                        path: path.to_path_buf(),
+                        unknown: self.unknown(base),
+                    })?;
                 let mut whole = below.as_ref().map_err(Clone::clone)?.table.clone();
                 lay_over(&mut whole, table);
                 whole
@@ -243,10 +261,15 @@ mod tests {
     fn the_built_in_ones_can_all_be_used() {
         let profiles = PaneProfiles::built_in();
         assert_eq!(profiles.problems().count(), 0);
-        let names: Vec<&str> = profiles.iter().map(|profile| profile.name.as_str()).collect();
+        let names: Vec<&str> = profiles
+            .iter()
+            .map(|profile| profile.name.as_str())
+            .collect();
         assert_eq!(
             names,
-            ["bash", "claude", "codex", "copilot", "gemini", "opencode", "qwen"]
+            [
+                "bash", "claude", "codex", "copilot", "gemini", "opencode", "qwen"
+            ]
         );
     }
 
@@ -255,14 +278,19 @@ mod tests {
         let text = "profile = 'mine'\nextends = 'claude'\n[submit]\nburst_ms = 300\n[pane]\ncommand = ['claude-work']\n";
         let profiles = PaneProfiles::load([], [file(text)]);
         let mine = profiles.get("mine").unwrap();
-        assert_eq!((mine.submit.burst_ms, mine.pane.command[0].as_str()), (300, "claude-work"));
+        assert_eq!(
+            (mine.submit.burst_ms, mine.pane.command[0].as_str()),
+            (300, "claude-work")
+        );
         assert_eq!(mine.screen, profiles.get("claude").unwrap().screen);
         assert!(matches!(mine.origin, Origin::Project(_)));
     }
 
     #[test]
     fn the_projects_file_wins_over_the_users() {
-        let text = |burst: u32| format!("profile = 'codex'\nextends = 'codex'\n[submit]\nburst_ms = {burst}\n");
+        let text = |burst: u32| {
+            format!("profile = 'codex'\nextends = 'codex'\n[submit]\nburst_ms = {burst}\n")
+        };
         let profiles = PaneProfiles::load([file(&text(200))], [file(&text(400))]);
         assert_eq!(profiles.get("codex").unwrap().submit.burst_ms, 400);
     }
@@ -278,10 +306,16 @@ mod tests {
         ] {
             let profiles = PaneProfiles::load([file(text)], []);
             assert_eq!(profiles.problems().count(), 1, "{text}");
-            assert!(matches!(profiles.get("mine"), Err(ProfileAbsent::Unusable(_))), "{text}");
+            assert!(
+                matches!(profiles.get("mine"), Err(ProfileAbsent::Unusable(_))),
+                "{text}"
+            );
             assert!(profiles.get("claude").is_ok());
         }
-        let unknown = PaneProfiles::built_in().get("claud").unwrap_err().to_string();
+        let unknown = PaneProfiles::built_in()
+            .get("claud")
+            .unwrap_err()
+            .to_string();
         assert!(unknown.contains("did you mean `claude`?"), "{unknown}");
     }
 }

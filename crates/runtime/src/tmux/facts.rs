@@ -112,7 +112,10 @@ mod tests {
         assert_eq!(read.facts.command.as_deref(), Some("a b"));
         assert_eq!(read.facts.title.as_deref(), Some("c ü %9 1 2"));
         assert!(PaneFacts::read(&format!("{head} 12 c ü %9 1 2 a b")).is_err());
-        assert_eq!((read.pane_pid, read.is_dead, read.exit_status), (12, false, None));
+        assert_eq!(
+            (read.pane_pid, read.is_dead, read.exit_status),
+            (12, false, None)
+        );
     }
 
     #[test]

@@ -74,8 +74,12 @@ impl Entry {
         for (name, value) in &self.set {
             record(b'+', &[name.as_bytes(), b"=", value.as_bytes()]);
         }
-        self.unset.iter().for_each(|name| record(b'-', &[name.as_bytes()]));
-        self.command.iter().for_each(|word| record(b'>', &[word.as_bytes()]));
+        self.unset
+            .iter()
+            .for_each(|name| record(b'-', &[name.as_bytes()]));
+        self.command
+            .iter()
+            .for_each(|word| record(b'>', &[word.as_bytes()]));
         bytes
     }
 
@@ -135,7 +139,10 @@ pub fn enter(file: &Path, patience: Duration) -> Result<Infallible, GateError> {
     entry.unset.iter().for_each(|name| {
         command.env_remove(name);
     });
-    let source = command.args(arguments).envs(entry.set.iter().cloned()).exec();
+    let source = command
+        .args(arguments)
+        .envs(entry.set.iter().cloned())
+        .exec();
     Err(GateError::NotStarted {
         program: program.to_string_lossy().into_owned(),
         source,
@@ -151,7 +158,11 @@ mod tests {
         let entry = Entry {
             set: vec![("A".into(), "x=y\nz".into()), ("B".into(), OsString::new())],
             unset: vec!["C".into()],
-            command: vec!["agent".into(), OsString::new(), OsString::from_vec(vec![0xff])],
+            command: vec![
+                "agent".into(),
+                OsString::new(),
+                OsString::from_vec(vec![0xff]),
+            ],
         };
         assert_eq!(Entry::from_bytes(&entry.to_bytes()), Some(entry));
     }

@@ -33,7 +33,10 @@ const WHOLE: usize = 200;
 pub(super) fn identity(record: &PaneRecord) -> String {
     all(vec![
         equal("#{pid}", &record.server.server_pid.to_string()),
-        equal("#{start_time}", &record.server.server_started_at.to_string()),
+        equal(
+            "#{start_time}",
+            &record.server.server_started_at.to_string(),
+        ),
         equal("#{pane_id}", &record.pane_id),
         equal("#{pane_pid}", &record.process.pid.to_string()),
     ])
@@ -43,7 +46,10 @@ pub(super) fn identity(record: &PaneRecord) -> String {
 pub(super) fn session(record: &PaneRecord) -> String {
     all(vec![
         equal("#{pid}", &record.server.server_pid.to_string()),
-        equal("#{start_time}", &record.server.server_started_at.to_string()),
+        equal(
+            "#{start_time}",
+            &record.server.server_started_at.to_string(),
+        ),
         equal("#{session_id}", &record.session_id),
         equal("#{session_created}", &record.session_created_at.to_string()),
     ])
@@ -67,7 +73,10 @@ pub(super) fn key(record: &PaneRecord, guard: &Guard) -> String {
         conditions.push(format!("#{{m/r:^{}$,#{{pane_title}}}}", literal(title)));
     }
     if !guard.rows.is_empty() {
-        conditions.push(equal(&format!("#{{C/r:{}}}", unknown_row(&guard.rows)), "0"));
+        conditions.push(equal(
+            &format!("#{{C/r:{}}}", unknown_row(&guard.rows)),
+            "0",
+        ));
         conditions.extend(rows_in_place(&guard.rows, usize::from(guard.cursor.y)));
     }
     all(conditions)
@@ -85,12 +94,15 @@ fn is_off(flag: &str) -> String {
 fn all(conditions: Vec<String>) -> String {
     let mut conditions = conditions.into_iter().rev();
     let last = conditions.next().unwrap_or_else(|| "1".to_owned());
-    conditions.fold(last, |rest, condition| format!("#{{&&:{condition},{rest}}}"))
+    conditions.fold(last, |rest, condition| {
+        format!("#{{&&:{condition},{rest}}}")
+    })
 }
 
 fn literal(text: &str) -> String {
     let mut pattern = String::new();
-    text.chars().for_each(|sign| quote::sign(sign, &mut pattern));
+    text.chars()
+        .for_each(|sign| quote::sign(sign, &mut pattern));
     pattern
 }
 
@@ -186,7 +198,10 @@ mod tests {
 
     #[test]
     fn conditions_nest_two_by_two() {
-        assert_eq!(all(vec!["a".into(), "b".into(), "c".into()]), "#{&&:a,#{&&:b,c}}");
+        assert_eq!(
+            all(vec!["a".into(), "b".into(), "c".into()]),
+            "#{&&:a,#{&&:b,c}}"
+        );
         assert_eq!(all(vec![]), "1");
     }
 
@@ -194,13 +209,23 @@ mod tests {
     fn a_pattern_of_unknown_rows_leaves_the_tree_of_known_ones() {
         let mut pattern = String::new();
         Node::of(&rows(&["ab", "  a", "│ c│"]), 2).write(&[], &mut pattern);
-        assert_eq!(pattern, "([^ac]|$|a([^b]|b(.|$))|c([^│]|$|│(.)))".replace("b(.|$)", "b(.)"));
+        assert_eq!(
+            pattern,
+            "([^ac]|$|a([^b]|b(.|$))|c([^│]|$|│(.)))".replace("b(.|$)", "b(.)")
+        );
     }
 
     #[test]
     fn a_row_that_stands_further_up_as_well_is_not_asked_for() {
         let found = rows_in_place(&rows(&["──", "> x", "──", ""]), 1);
-        assert_eq!(found, ["#{==:#{C/r:^──$},1}", "#{==:#{C/r:^> x$},2}", "#{==:#{C/r:^$},4}"]);
+        assert_eq!(
+            found,
+            [
+                "#{==:#{C/r:^──$},1}",
+                "#{==:#{C/r:^> x$},2}",
+                "#{==:#{C/r:^$},4}"
+            ]
+        );
     }
 
     #[test]

@@ -28,7 +28,9 @@ impl Tmux {
     /// # Errors
     /// When tmux cannot be asked; whether the text arrived is not known then.
     pub fn paste(&self, pane: &PaneRecord, text: &str, holds: &Guard) -> Result<Sent, TmuxError> {
-        let garbled = |_| TmuxError::Garbled { what: "a random number" };
+        let garbled = |_| TmuxError::Garbled {
+            what: "a random number",
+        };
         let buffer = format!("pitcrew-{}", SystemEntropy.id().map_err(garbled)?);
         let load = ["load-buffer", "-b", &buffer, "-", ";"];
         let condition = guard::key(pane, holds);
@@ -57,12 +59,22 @@ impl Tmux {
         }
         let order = format!("{order} ; display-message -p {YES}");
         let otherwise = format!("{otherwise}display-message -p {NO}");
-        let check = ["if-shell", "-F", "-t", &pane.pane_id, condition, &order, &otherwise];
+        let check = [
+            "if-shell",
+            "-F",
+            "-t",
+            &pane.pane_id,
+            condition,
+            &order,
+            &otherwise,
+        ];
         let answer = self.ask(before.iter().copied().chain(check), input)?;
         match String::from_utf8_lossy(&answer).trim() {
             YES => Ok(Sent::Sent),
             NO => Ok(Sent::Held),
-            _ => Err(TmuxError::Garbled { what: "an answer to a key" }),
+            _ => Err(TmuxError::Garbled {
+                what: "an answer to a key",
+            }),
         }
     }
 }

@@ -137,7 +137,9 @@ impl Tmux {
                 return Err(refused);
             }
             if answer.lines().count() != part.len() {
-                return Err(TmuxError::Garbled { what: "the new panes" });
+                return Err(TmuxError::Garbled {
+                    what: "the new panes",
+                });
             }
         }
         Ok(())
@@ -149,7 +151,9 @@ impl Tmux {
     /// When no server answers.
     pub fn socket_path(&self) -> Result<PathBuf, TmuxError> {
         let answer = self.ask(["display-message", "-p", "#{socket_path}"], b"")?;
-        Ok(String::from_utf8_lossy(&answer).trim_end_matches('\n').into())
+        Ok(String::from_utf8_lossy(&answer)
+            .trim_end_matches('\n')
+            .into())
     }
 
     /// Has tmux keep these panes after their processes.
@@ -159,7 +163,14 @@ impl Tmux {
             if !words.is_empty() {
                 words.push(";");
             }
-            words.extend(["set-option", "-p", "-t", &pane.pane_id, "remain-on-exit", "on"]);
+            words.extend([
+                "set-option",
+                "-p",
+                "-t",
+                &pane.pane_id,
+                "remain-on-exit",
+                "on",
+            ]);
         }
         if words.is_empty() {
             return Ok(());
@@ -184,7 +195,9 @@ impl Tmux {
     /// When tmux is missing or does not answer.
     pub fn end_session(&self, pane: &PaneRecord) -> Result<Ended, TmuxError> {
         let found = self.panes()?;
-        let inside = found.iter().find(|facts| facts.session_id == pane.session_id);
+        let inside = found
+            .iter()
+            .find(|facts| facts.session_id == pane.session_id);
         let Some(inside) = inside else {
             return Ok(Ended::WasGone);
         };
@@ -249,7 +262,9 @@ fn order(
     is_first: bool,
     session: Option<String>,
 ) -> Result<Vec<OsString>, TmuxError> {
-    let refused = |said: &str| TmuxError::Refused { said: said.to_owned() };
+    let refused = |said: &str| TmuxError::Refused {
+        said: said.to_owned(),
+    };
     let words: Vec<String> = match opening {
         Opening::Session { name, size } if is_first => {
             let good = |sign: u8| sign.is_ascii_alphanumeric() || b"-_".contains(&sign);
@@ -257,7 +272,9 @@ fn order(
                 return Err(refused("a session's name is letters, digits, `-` and `_`"));
             }
             let (width, height) = (size.width.to_string(), size.height.to_string());
-            ["new-session", "-s", name, "-x", &width, "-y", &height].map(str::to_owned).into()
+            ["new-session", "-s", name, "-x", &width, "-y", &height]
+                .map(str::to_owned)
+                .into()
         }
         // In the same call the session is known by its name only: `=` and `:` make it exact.
         Opening::Session { name, .. } => {

@@ -65,7 +65,12 @@ impl Tmux {
         }
         let look = |pane: &&PaneRecord| {
             let seen = facts.get(&pane.pane_id).filter(|_| pane.is_sound());
-            judge(pane, seen, facts.values().next(), captures.get(pane.pane_id.as_str()).copied())
+            judge(
+                pane,
+                seen,
+                facts.values().next(),
+                captures.get(pane.pane_id.as_str()).copied(),
+            )
         };
         Ok(panes.iter().map(look).collect())
     }
@@ -76,7 +81,10 @@ impl Tmux {
     /// When tmux is missing or does not answer.
     pub fn panes(&self) -> Result<Vec<PaneFacts>, TmuxError> {
         match self.ask(["list-panes", "-a", "-F", FORMAT], b"") {
-            Ok(answer) => String::from_utf8_lossy(&answer).lines().map(PaneFacts::read).collect(),
+            Ok(answer) => String::from_utf8_lossy(&answer)
+                .lines()
+                .map(PaneFacts::read)
+                .collect(),
             Err(TmuxError::NoServer { .. }) => Ok(Vec::new()),
             Err(error) => Err(error),
         }
@@ -85,7 +93,9 @@ impl Tmux {
 
 /// A line that no screen shows, because nobody can guess it.
 fn fence() -> Result<String, TmuxError> {
-    let garbled = |_| TmuxError::Garbled { what: "a random number" };
+    let garbled = |_| TmuxError::Garbled {
+        what: "a random number",
+    };
     let id = SystemEntropy.id().map_err(garbled)?;
     Ok(id.chars().filter(|sign| *sign != '-').take(20).collect())
 }

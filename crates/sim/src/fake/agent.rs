@@ -78,7 +78,10 @@ impl Agent {
     /// When something happens by itself next.
     #[must_use]
     pub fn next_at(&self) -> Option<u64> {
-        [self.busy_until, self.pending, self.dialog_at].into_iter().flatten().min()
+        [self.busy_until, self.pending, self.dialog_at]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// The word for what it shows.
@@ -179,7 +182,9 @@ impl Agent {
             SubmitKey::LineFeed => *input == Input::LineFeed,
             SubmitKey::Never => false,
         };
-        let in_burst = self.text_at.is_some_and(|at| now < at + self.settings.burst_ms);
+        let in_burst = self
+            .text_at
+            .is_some_and(|at| now < at + self.settings.burst_ms);
         if !submits || in_burst {
             self.note("new line".to_owned());
             self.draft.push('\n');
@@ -249,7 +254,8 @@ impl Agent {
 
     /// The script has answered.
     pub fn handle_answer(&mut self, text: &str) {
-        self.lines.extend(text.lines().map(|line| format!("• {line}")));
+        self.lines
+            .extend(text.lines().map(|line| format!("• {line}")));
     }
 
     fn end(&mut self, status: i32) {

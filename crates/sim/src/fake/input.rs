@@ -77,15 +77,22 @@ fn text(bytes: &[u8]) -> Option<(Option<Input>, usize)> {
 fn escape(bytes: &[u8]) -> Option<(Option<Input>, usize)> {
     if bytes.starts_with(PASTE_BEGINS) {
         let body = &bytes[PASTE_BEGINS.len()..];
-        let end = body.windows(PASTE_ENDS.len()).position(|part| part == PASTE_ENDS)?;
+        let end = body
+            .windows(PASTE_ENDS.len())
+            .position(|part| part == PASTE_ENDS)?;
         let text = String::from_utf8_lossy(&body[..end]).into_owned();
-        return Some((Some(Input::Paste(text)), PASTE_BEGINS.len() + end + PASTE_ENDS.len()));
+        return Some((
+            Some(Input::Paste(text)),
+            PASTE_BEGINS.len() + end + PASTE_ENDS.len(),
+        ));
     }
     if bytes.len() > 1 && PASTE_BEGINS.starts_with(bytes) {
         return None;
     }
     if bytes.get(1) == Some(&b'[') {
-        let end = bytes[2..].iter().position(|byte| (0x40..=0x7e).contains(byte));
+        let end = bytes[2..]
+            .iter()
+            .position(|byte| (0x40..=0x7e).contains(byte));
         return end.map(|end| (None, end + 3));
     }
     Some((Some(Input::Escape), 1))

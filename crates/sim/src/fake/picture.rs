@@ -61,7 +61,11 @@ pub fn draw(agent: &Agent, width: usize, height: usize) -> Picture {
         _ => None,
     };
     let below: Vec<&str> = match last_row {
-        Some(row) => skin.below[..skin.below.len() - 1].iter().copied().chain([row]).collect(),
+        Some(row) => skin.below[..skin.below.len() - 1]
+            .iter()
+            .copied()
+            .chain([row])
+            .collect(),
         None => skin.below.to_vec(),
     };
     let y = rows.len() - 1;
@@ -105,7 +109,10 @@ fn wrapped(line: &str, width: usize) -> Vec<String> {
     if signs.is_empty() {
         return vec![String::new()];
     }
-    signs.chunks(width.max(1)).map(|part| part.iter().collect()).collect()
+    signs
+        .chunks(width.max(1))
+        .map(|part| part.iter().collect())
+        .collect()
 }
 
 #[cfg(test)]
@@ -118,7 +125,11 @@ mod tests {
     fn facts(picture: &Picture, width: u16, skin: &Skin) -> Facts {
         let cursor = |at: usize| u16::try_from(at).unwrap();
         Facts {
-            rows: picture.rows.iter().map(|row| Row::plain(row.clone())).collect(),
+            rows: picture
+                .rows
+                .iter()
+                .map(|row| Row::plain(row.clone()))
+                .collect(),
             width: Some(width),
             cursor: Some(Cursor {
                 x: cursor(picture.cursor.0),
@@ -134,7 +145,10 @@ mod tests {
     }
 
     fn signature(profile: &str) -> Signature {
-        let path = format!("{}/../runtime/profiles/panes/{profile}.toml", env!("CARGO_MANIFEST_DIR"));
+        let path = format!(
+            "{}/../runtime/profiles/panes/{profile}.toml",
+            env!("CARGO_MANIFEST_DIR")
+        );
         let table: toml::Table = toml::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
         table["screen"].clone().try_into().unwrap()
     }

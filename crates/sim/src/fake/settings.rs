@@ -159,7 +159,11 @@ impl Settings {
     }
 
     fn take(&mut self, switch: &str, value: String) -> Result<(), String> {
-        let number = || value.parse().map_err(|_| format!("{switch} {value}: no number"));
+        let number = || {
+            value
+                .parse()
+                .map_err(|_| format!("{switch} {value}: no number"))
+        };
         match switch {
             "--skin" => self.skin = skin::of(&value).ok_or(format!("no skin is called {value}"))?,
             "--log" => self.log = Some(value.into()),
@@ -204,6 +208,8 @@ fn trigger(value: &str) -> Result<(Trigger, u64), String> {
         "submit" => Trigger::Submit,
         _ => return Err(format!("--dialog {value}")),
     };
-    let after = after.parse().map_err(|_| format!("--dialog {value}: no number"))?;
+    let after = after
+        .parse()
+        .map_err(|_| format!("--dialog {value}: no number"))?;
     Ok((when, after))
 }

@@ -31,8 +31,16 @@ const LONGEST: u64 = 200;
 pub fn play(settings: Settings) -> io::Result<i32> {
     let mut stage = Stage::open(&settings)?;
     stage.rest(settings.start_ms);
-    stage.put(if settings.bracketed { "\x1b[?2004h" } else { "" })?;
-    stage.put(if settings.skin.alternate { "\x1b[?1049h" } else { "" })?;
+    stage.put(if settings.bracketed {
+        "\x1b[?2004h"
+    } else {
+        ""
+    })?;
+    stage.put(if settings.skin.alternate {
+        "\x1b[?1049h"
+    } else {
+        ""
+    })?;
     let mut agent = Agent::new(settings, stage.now());
     loop {
         agent.handle_time(stage.now());
@@ -68,7 +76,11 @@ impl Stage {
         let nonblock = i32::try_from(OFlags::NONBLOCK.bits()).map_err(io::Error::other)?;
         let pipe = |path| {
             // Held open for writing too, so that it never ends.
-            File::options().read(true).write(true).custom_flags(nonblock).open(path)
+            File::options()
+                .read(true)
+                .write(true)
+                .custom_flags(nonblock)
+                .open(path)
         };
         let log = |path| File::options().create(true).append(true).open(path);
         Ok(Self {
@@ -116,7 +128,10 @@ impl Stage {
 
     fn show(&mut self, agent: &Agent) -> io::Result<()> {
         let size = tcgetwinsize(&self.input)?;
-        let (width, height) = (usize::from(size.ws_col.max(20)), usize::from(size.ws_row.max(8)));
+        let (width, height) = (
+            usize::from(size.ws_col.max(20)),
+            usize::from(size.ws_row.max(8)),
+        );
         let picture = draw(agent, width, height);
         if self.shown.as_ref() == Some(&picture) {
             return Ok(());
@@ -138,14 +153,20 @@ impl Stage {
 
     fn listen(&mut self, agent: &mut Agent) -> io::Result<()> {
         let now = self.now();
-        let until = agent.next_at().map_or(LONGEST, |at| at.saturating_sub(now).min(LONGEST));
+        let until = agent
+            .next_at()
+            .map_or(LONGEST, |at| at.saturating_sub(now).min(LONGEST));
         let timeout = Timespec {
             tv_sec: 0,
             tv_nsec: i64::try_from(until).unwrap_or(0) * 1_000_000,
         };
         {
             let mut ends = vec![PollFd::new(&self.input, PollFlags::IN)];
-            ends.extend(self.control.as_ref().map(|pipe| PollFd::new(pipe, PollFlags::IN)));
+            ends.extend(
+                self.control
+                    .as_ref()
+                    .map(|pipe| PollFd::new(pipe, PollFlags::IN)),
+            );
             match poll(&mut ends, Some(&timeout)) {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
@@ -156,7 +177,10 @@ impl Stage {
         match rustix::io::read(&self.input, &mut bytes) {
             Ok(0) => agent.handle_order("exit 0", self.now()),
             Ok(length) => {
-                let hex: String = bytes[..length].iter().map(|byte| format!("{byte:02x}")).collect();
+                let hex: String = bytes[..length]
+                    .iter()
+                    .map(|byte| format!("{byte:02x}"))
+                    .collect();
                 self.note(&format!("bytes {hex}"))?;
                 for input in self.reader.take(&bytes[..length]) {
                     agent.handle_input(&input, self.now());
@@ -200,7 +224,9 @@ impl Stage {
                 Deed::Run(message) => {
                     self.show(agent)?;
                     let script = agent.settings().run.clone().unwrap_or_default();
-                    let ran = Command::new("sh").args(["-c", &script, "sh", &message]).output();
+                    let ran = Command::new("sh")
+                        .args(["-c", &script, "sh", &message])
+                        .output();
                     match ran {
                         Ok(answer) => agent.handle_answer(&String::from_utf8_lossy(&answer.stdout)),
                         Err(refused) => agent.handle_answer(&refused.to_string()),
@@ -212,7 +238,11 @@ impl Stage {
     }
 
     fn close(&mut self, agent: &Agent, status: i32) -> io::Result<i32> {
-        let leave = if agent.settings().skin.alternate { "\x1b[?1049l" } else { "\r\n" };
+        let leave = if agent.settings().skin.alternate {
+            "\x1b[?1049l"
+        } else {
+            "\r\n"
+        };
         let farewell = agent.settings().skin.farewell;
         self.put(&format!("\x1b[?2004l\x1b[?25h{leave}{farewell}\r\n"))?;
         self.note(&format!("exit {status}"))?;

@@ -14,7 +14,10 @@ fn foreign(yard: &Yard, sessions: &[&str]) -> Vec<String> {
     for session in sessions {
         let target = format!("={session}");
         let panes = yard.raw(&["list-panes", "-s", "-t", &target, "-F", facts]);
-        for id in yard.raw(&["list-panes", "-s", "-t", &target, "-F", "#{pane_id}"]).lines() {
+        for id in yard
+            .raw(&["list-panes", "-s", "-t", &target, "-F", "#{pane_id}"])
+            .lines()
+        {
             told.push(yard.raw(&["capture-pane", "-pe", "-S", "-", "-t", id]));
             told.push(yard.raw(&["show-options", "-p", "-t", id]));
             told.push(yard.raw(&["show-options", "-w", "-t", id]));
@@ -33,12 +36,43 @@ fn nothing_foreign_is_touched() {
     let Some(yard) = yard() else { return };
     // Each writes down every byte that reaches it.
     let heard = |name: &str| yard.folder.path().join(format!("{name}.heard"));
-    let names = ["omp-team", "omp-team-", "omp-team-x-2", "xomp-team-x", "0", "w1"];
+    let names = [
+        "omp-team",
+        "omp-team-",
+        "omp-team-x-2",
+        "xomp-team-x",
+        "0",
+        "w1",
+    ];
     for name in names {
         let cat = format!("stty raw -echo; exec cat > '{}'", heard(name).display());
-        yard.raw(&["new-session", "-d", "-x", "90", "-y", "30", "-s", name, &cat]);
-        yard.raw(&["split-window", "-d", "-t", &format!("={name}:"), "printf 'a screen'; exec sleep 600"]);
-        yard.raw(&["new-window", "-d", "-n", "w1", "-t", &format!("={name}:"), "exec sleep 600"]);
+        yard.raw(&[
+            "new-session",
+            "-d",
+            "-x",
+            "90",
+            "-y",
+            "30",
+            "-s",
+            name,
+            &cat,
+        ]);
+        yard.raw(&[
+            "split-window",
+            "-d",
+            "-t",
+            &format!("={name}:"),
+            "printf 'a screen'; exec sleep 600",
+        ]);
+        yard.raw(&[
+            "new-window",
+            "-d",
+            "-n",
+            "w1",
+            "-t",
+            &format!("={name}:"),
+            "exec sleep 600",
+        ]);
     }
     yard.raw(&["set-buffer", "-b", "mine", "a buffer"]);
     let before = {
@@ -49,7 +83,10 @@ fn nothing_foreign_is_touched() {
         })
     };
 
-    let (seats, files): (Vec<_>, Vec<_>) = ["a1", "a2", "a3"].iter().map(|name| yard.seat(name)).unzip();
+    let (seats, files): (Vec<_>, Vec<_>) = ["a1", "a2", "a3"]
+        .iter()
+        .map(|name| yard.seat(name))
+        .unzip();
     let opening = Opening::Session {
         name: "omp-team-x",
         size: Size::default(),
@@ -57,16 +94,21 @@ fn nothing_foreign_is_touched() {
     let panes = yard.tmux.open(opening, &seats).unwrap();
     let switches: [&[&str]; 3] = [&[], &["--submit", "never"], &["--skin", "codex"]];
     let fakes: Vec<_> = (0..3)
-        .map(|at| yard.release(&format!("a{}", at + 1), &files[at], panes[at].clone(), switches[at]))
+        .map(|at| {
+            yard.release(
+                &format!("a{}", at + 1),
+                &files[at],
+                panes[at].clone(),
+                switches[at],
+            )
+        })
         .collect();
     for fake in &fakes {
         fake.wait_for("shown ready");
         yard.settled(fake);
         yard.submit(fake, "You have 1 new message");
     }
-    let beside = Opening::Windows {
-        beside: &panes[0],
-    };
+    let beside = Opening::Windows { beside: &panes[0] };
     let (more, _) = yard.seat("a4");
     let fourth = yard.tmux.open(beside, &[more]).unwrap().remove(0);
     yard.tmux.end_pane(&fourth).unwrap();

@@ -16,7 +16,10 @@ fn c3_a_dialog_and_a_limit_get_no_key_and_the_mail_goes_out_once_they_are_closed
         fake.order("reset");
     }
     yard.settled(&fake);
-    assert_eq!(yard.submit(&fake, "You have 1 new message").word(), "submitted");
+    assert_eq!(
+        yard.submit(&fake, "You have 1 new message").word(),
+        "submitted"
+    );
     assert_eq!(fake.count("taken You have 1 new message"), 1);
 }
 
@@ -47,7 +50,13 @@ fn c4_copy_mode_gets_no_key_and_is_not_left() {
     yard.raw(&["copy-mode", "-t", &fake.pane.pane_id]);
     assert_eq!(reason(&yard.submit(&fake, "hello")), "in_copy_mode");
     assert_eq!(fake.bytes(), "");
-    let mode = yard.raw(&["display-message", "-p", "-t", &fake.pane.pane_id, "#{pane_in_mode}"]);
+    let mode = yard.raw(&[
+        "display-message",
+        "-p",
+        "-t",
+        &fake.pane.pane_id,
+        "#{pane_in_mode}",
+    ]);
     assert_eq!(mode, "1");
 }
 
@@ -57,9 +66,14 @@ fn c4_an_agent_that_has_exited_gets_no_key() {
     let fake = yard.ready("w1", &[]);
     fake.order("exit 3");
     crate::yard::until("a dead pane", || {
-        yard.tmux.panes().unwrap().iter().find(|pane| pane.is_dead).map(|pane| {
-            assert_eq!(pane.exit_status, Some(3));
-        })
+        yard.tmux
+            .panes()
+            .unwrap()
+            .iter()
+            .find(|pane| pane.is_dead)
+            .map(|pane| {
+                assert_eq!(pane.exit_status, Some(3));
+            })
     });
     assert_eq!(reason(&yard.submit(&fake, "hello")), "exited");
 }
@@ -79,7 +93,11 @@ fn c4_a_shell_where_the_agent_was_gets_nothing_typed() {
     crate::yard::write_private(&file, &entry.to_bytes());
     crate::yard::until("a prompt", || {
         let look = yard.tmux.look(&[&pane]).unwrap().remove(0);
-        look.facts.rows.iter().any(|row| row.text.starts_with('$')).then_some(())
+        look.facts
+            .rows
+            .iter()
+            .any(|row| row.text.starts_with('$'))
+            .then_some(())
     });
     let plan = crate::yard::profile("claude").plan("touch typed").unwrap();
     let outcome = pitcrew_runtime::tmux::submit(&mut (&yard.tmux, &pane), plan);

@@ -13,7 +13,10 @@ fn try_one(yard: &Yard, name: &str, switches: &[&str]) -> (Outcome, Vec<String>)
 }
 
 fn taken(notes: &[String]) -> usize {
-    notes.iter().filter(|note| **note == format!("taken {TEXT}")).count()
+    notes
+        .iter()
+        .filter(|note| **note == format!("taken {TEXT}"))
+        .count()
 }
 
 #[test]
@@ -66,8 +69,16 @@ fn c5_long_lines_that_are_wrapped_are_recognised() {
 fn c5_quirks_that_cannot_end_well_are_no_yes_and_leave_nothing() {
     let Some(yard) = yard() else { return };
     for (name, switches, code) in [
-        ("never", &["--submit", "never"][..], "not_submitted_after_tries"),
-        ("line-feed", &["--submit", "line-feed"], "not_submitted_after_tries"),
+        (
+            "never",
+            &["--submit", "never"][..],
+            "not_submitted_after_tries",
+        ),
+        (
+            "line-feed",
+            &["--submit", "line-feed"],
+            "not_submitted_after_tries",
+        ),
         ("drops", &["--drops"], "cannot_tell"),
     ] {
         let fake = yard.ready(name, switches);
@@ -104,9 +115,19 @@ fn c5_a_program_that_crashes_at_the_key_is_no_yes() {
 fn a5_odd_texts_arrive_as_they_are() {
     let Some(yard) = yard() else { return };
     let fake = yard.ready("w1", &["--turn-ms", "0"]);
-    for text in ["ends with;", "a ; b", "`touch x` $(touch y) \"q\" 'r' \\ ~ %5 #{pane_id}", "naïve ☃ 👩‍👩‍👧"] {
+    for text in [
+        "ends with;",
+        "a ; b",
+        "`touch x` $(touch y) \"q\" 'r' \\ ~ %5 #{pane_id}",
+        "naïve ☃ 👩‍👩‍👧",
+    ] {
         yard.settled(&fake);
-        assert_eq!(yard.submit(&fake, text), Outcome::Submitted, "{text} {:#?}", fake.notes());
+        assert_eq!(
+            yard.submit(&fake, text),
+            Outcome::Submitted,
+            "{text} {:#?}",
+            fake.notes()
+        );
         assert_eq!(fake.count(&format!("taken {text}")), 1, "{text}");
     }
 }

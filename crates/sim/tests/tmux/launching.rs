@@ -41,7 +41,9 @@ fn c9_eight_agents_are_ready_in_seconds_each_in_a_window_wide_enough() {
     println!("eight agents were ready after {:?}", start.elapsed());
     assert!(start.elapsed().as_secs() < 5);
     assert_eq!(
-        yard.raw(&["list-windows", "-t", "=omp-team-x", "-F", "#{window_name}"]).lines().count(),
+        yard.raw(&["list-windows", "-t", "=omp-team-x", "-F", "#{window_name}"])
+            .lines()
+            .count(),
         8
     );
 }
@@ -56,7 +58,10 @@ fn c11_a_session_that_runs_is_refused_and_left_as_it_is() {
         size: Size::default(),
     };
     let refused = yard.tmux.open(opening, &seats).unwrap_err();
-    assert!(matches!(&refused, TmuxError::NameTaken { session } if session == "omp-team-x"), "{refused}");
+    assert!(
+        matches!(&refused, TmuxError::NameTaken { session } if session == "omp-team-x"),
+        "{refused}"
+    );
     let panes = yard.tmux.panes().unwrap();
     assert_eq!(panes.len(), 1);
     assert_eq!(panes[0].pane_id, fake.pane.pane_id);
@@ -79,7 +84,11 @@ fn c11_of_four_launches_at_once_one_wins() {
             })
         };
         let launches: Vec<_> = (0..4).map(launch).collect();
-        launches.into_iter().map(|launch| launch.join().unwrap()).filter(|won| *won).count()
+        launches
+            .into_iter()
+            .map(|launch| launch.join().unwrap())
+            .filter(|won| *won)
+            .count()
     });
     assert_eq!(won, 1);
     assert_eq!(yard.tmux.panes().unwrap().len(), 2);
@@ -89,7 +98,15 @@ fn c11_of_four_launches_at_once_one_wins() {
 fn a_launch_that_cannot_be_whole_leaves_no_pane() {
     let Some(yard) = yard() else { return };
     let fake = yard.ready("mine", &[]);
-    yard.raw(&["resize-window", "-t", &fake.pane.window_id, "-x", "12", "-y", "8"]);
+    yard.raw(&[
+        "resize-window",
+        "-t",
+        &fake.pane.window_id,
+        "-x",
+        "12",
+        "-y",
+        "8",
+    ]);
     let (seats, _): (Vec<_>, Vec<_>) = (0..9).map(|at| yard.seat(&format!("w{at}"))).unzip();
     let opening = Opening::Splits {
         of: &fake.pane.pane_id,
@@ -112,14 +129,20 @@ fn c12_a_secret_is_in_the_agents_environment_and_in_no_command_line_and_no_tmux(
     let pane = yard.tmux.open(opening, &[seat]).unwrap().remove(0);
     let secret = "s3cr3t-4711-value";
     let entry = Entry {
-        set: vec![("COPILOT_PROVIDER_API_KEY".into(), secret.into()), ("OMP_TEAM_WORKER".into(), "1".into())],
+        set: vec![
+            ("COPILOT_PROVIDER_API_KEY".into(), secret.into()),
+            ("OMP_TEAM_WORKER".into(), "1".into()),
+        ],
         unset: vec!["HOME".into()],
         command: vec![FAKE.into()],
     };
     write_private(&file, &entry.to_bytes());
     let pid = pane.process.pid;
     let environ = || std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    let has = |text: &[u8], part: &str| text.windows(part.len()).any(|found| found == part.as_bytes());
+    let has = |text: &[u8], part: &str| {
+        text.windows(part.len())
+            .any(|found| found == part.as_bytes())
+    };
     until("the agent", || has(&environ(), secret).then_some(()));
     assert!(has(&environ(), "OMP_TEAM_WORKER=1") && !has(&environ(), "\0HOME="));
     assert!(has(&environ(), "TMUX_PANE="));
@@ -149,7 +172,12 @@ fn a_gate_without_an_entry_gives_up_and_the_pane_says_why() {
     write_private(&file, b"no entry");
     until("a dead pane", || {
         let look = yard.tmux.look(&[&pane]).unwrap().remove(0);
-        let shown: String = look.facts.rows.iter().map(|row| row.text.as_str()).collect();
+        let shown: String = look
+            .facts
+            .rows
+            .iter()
+            .map(|row| row.text.as_str())
+            .collect();
         let said = shown.contains("cannot be understood");
         (look.pane == Pane::Dead && said).then_some(())
     });
@@ -162,5 +190,7 @@ fn an_agent_is_its_panes_own_process() {
     let fake = yard.ready("w1", &[]);
     assert_eq!(fake.pane.process.presence(), Presence::Alive);
     assert_eq!(yard.tmux.end_pane(&fake.pane).unwrap(), Ended::Ended);
-    until("its end", || (fake.pane.process.presence() == Presence::Gone).then_some(()));
+    until("its end", || {
+        (fake.pane.process.presence() == Presence::Gone).then_some(())
+    });
 }

@@ -35,7 +35,12 @@ impl Sly<'_> {
         }
     }
 
-    fn real(&self) -> (&pitcrew_runtime::tmux::Tmux, &pitcrew_runtime::tmux::PaneRecord) {
+    fn real(
+        &self,
+    ) -> (
+        &pitcrew_runtime::tmux::Tmux,
+        &pitcrew_runtime::tmux::PaneRecord,
+    ) {
         (&self.yard.tmux, &self.fake.pane)
     }
 }

@@ -23,14 +23,21 @@ fn c13_fifty_panes_are_scanned_with_one_tmux_process() {
     let panes = panes(&yard, 50);
     let marks = yard.folder.path().join("calls");
     let wrapper = yard.folder.path().join("tmux");
-    let script = format!("#!/bin/sh\necho call >> '{}'\nexec tmux \"$@\"\n", marks.display());
+    let script = format!(
+        "#!/bin/sh\necho call >> '{}'\nexec tmux \"$@\"\n",
+        marks.display()
+    );
     fs::write(&wrapper, script).unwrap();
     fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o755)).unwrap();
     let counted = yard.tmux.clone().with_program(&wrapper);
     let records: Vec<_> = panes.iter().collect();
     let looks = counted.look(&records).unwrap();
     assert_eq!(looks.len(), 50);
-    assert!(looks.iter().all(|look| matches!(look.pane, Pane::Ours(_)) && look.facts.height() == 40));
+    assert!(
+        looks
+            .iter()
+            .all(|look| matches!(look.pane, Pane::Ours(_)) && look.facts.height() == 40)
+    );
     assert_eq!(fs::read_to_string(&marks).unwrap().lines().count(), 1);
 }
 

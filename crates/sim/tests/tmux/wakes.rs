@@ -62,7 +62,10 @@ fn wake(store: &LocalStore, trigger: Trigger, round_began: i64) -> Woken {
     let (team, member) = (name("t"), name("w1"));
     let desk = Desk::new(&team, store, &SystemClock, &SystemEntropy);
     let seat = store.view::<PaneSeat>(&member).unwrap().unwrap();
-    let tmux = Tmux::new(Socket::At(seat.pane.server.socket_path.clone()), &environment());
+    let tmux = Tmux::new(
+        Socket::At(seat.pane.server.socket_path.clone()),
+        &environment(),
+    );
     let profile = profile(&seat.profile);
     let waker = Waker {
         store,
@@ -72,7 +75,9 @@ fn wake(store: &LocalStore, trigger: Trigger, round_began: i64) -> Woken {
         profile: &profile,
     };
     let view = || {
-        let unread = desk.count_unread(&member).map_err(|failed| WakeError::View(failed.to_string()))?;
+        let unread = desk
+            .count_unread(&member)
+            .map_err(|failed| WakeError::View(failed.to_string()))?;
         Ok(View {
             unread,
             newest_unread_at: (unread > 0).then(|| desk.now()),
@@ -84,7 +89,9 @@ fn wake(store: &LocalStore, trigger: Trigger, round_began: i64) -> Woken {
         })
     };
     let line = |unread| mail_line(unread, &["pitcrew", "inbox", "--next"]);
-    waker.wake(trigger, view, line, &mut (&tmux, &seat.pane)).unwrap()
+    waker
+        .wake(trigger, view, line, &mut (&tmux, &seat.pane))
+        .unwrap()
 }
 
 #[test]
@@ -104,7 +111,8 @@ fn a_child_pulls_a_trigger() {
             let team = name("t");
             let desk = Desk::new(&team, &store, &SystemClock, &SystemEntropy);
             let roster = desk.roster().unwrap();
-            desk.send_as(&roster, &Speaker::human(), "w1", &Draft::text("hello")).unwrap();
+            desk.send_as(&roster, &Speaker::human(), "w1", &Draft::text("hello"))
+                .unwrap();
             Trigger::Send
         }
         "idle" => Trigger::Idle,
@@ -129,8 +137,13 @@ fn round(yard: &Yard, folder: &str, jobs: &[&str]) -> Vec<String> {
     let children: Vec<Child> = jobs.iter().map(|job| child(job, began, &path)).collect();
     let start = format!("started.{began}.");
     until("all processes", || {
-        let names = std::fs::read_dir(&path).unwrap().flatten().map(|file| file.file_name());
-        let started = names.filter(|name| name.to_string_lossy().starts_with(&start)).count();
+        let names = std::fs::read_dir(&path)
+            .unwrap()
+            .flatten()
+            .map(|file| file.file_name());
+        let started = names
+            .filter(|name| name.to_string_lossy().starts_with(&start))
+            .count();
         (started == jobs.len()).then_some(())
     });
     std::fs::write(path.join(format!("go.{began}")), "").unwrap();
@@ -138,7 +151,9 @@ fn round(yard: &Yard, folder: &str, jobs: &[&str]) -> Vec<String> {
         let output = child.wait_with_output().unwrap();
         assert!(output.status.success());
         let text = String::from_utf8(output.stdout).unwrap();
-        text.lines().filter(|line| line.starts_with("woken ")).collect()
+        text.lines()
+            .filter(|line| line.starts_with("woken "))
+            .collect()
     });
     said.collect()
 }
@@ -152,10 +167,17 @@ fn rounds(yard: &Yard, who: &str, count: usize, jobs: &[&str]) {
     let sends = jobs.iter().filter(|job| **job == "send").count();
     for at in 1..=count {
         let said = round(yard, who, jobs);
-        let typed = said.iter().filter(|woken| woken.contains("Typed(Submitted)")).count();
+        let typed = said
+            .iter()
+            .filter(|woken| woken.contains("Typed(Submitted)"))
+            .count();
         assert_eq!(typed, 1, "round {at}: {said:#?}\n{:#?}", fake.notes());
         assert_eq!(fake.count("taken "), at, "round {at}");
-        let last = fake.notes().into_iter().rfind(|note| note.starts_with("taken ")).unwrap();
+        let last = fake
+            .notes()
+            .into_iter()
+            .rfind(|note| note.starts_with("taken "))
+            .unwrap();
         assert!(
             last.starts_with(&format!("taken You have {sends} new message(s).")),
             "round {at}: {last}, {said:#?}"
@@ -169,7 +191,9 @@ fn rounds(yard: &Yard, who: &str, count: usize, jobs: &[&str]) {
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
         desk.acknowledge(&member, &ids).unwrap();
         assert_eq!(desk.count_unread(&member).unwrap(), 0);
-        until("the end of the turn", || (yard.state(&fake).word() == "ready").then_some(()));
+        until("the end of the turn", || {
+            (yard.state(&fake).word() == "ready").then_some(())
+        });
     }
 }
 

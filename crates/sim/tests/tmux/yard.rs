@@ -35,7 +35,9 @@ pub(crate) struct Fake {
 }
 
 pub(crate) fn environment() -> Environment {
-    Environment::all_of(std::env::vars_os()).unset("TMUX").unset("TMUX_PANE")
+    Environment::all_of(std::env::vars_os())
+        .unset("TMUX")
+        .unset("TMUX_PANE")
 }
 
 /// A yard; none, with a notice, where there is no tmux.
@@ -95,12 +97,18 @@ impl Yard {
             .args(words)
             .output()
             .unwrap();
-        String::from_utf8_lossy(&answer.stdout).trim_end().to_owned()
+        String::from_utf8_lossy(&answer.stdout)
+            .trim_end()
+            .to_owned()
     }
 
     pub(crate) fn seat(&self, name: &str) -> (Seat, PathBuf) {
         let file = self.folder.path().join(format!("{name}.entry"));
-        let gate = [OsString::from(FAKE), "pane-exec".into(), file.clone().into()];
+        let gate = [
+            OsString::from(FAKE),
+            "pane-exec".into(),
+            file.clone().into(),
+        ];
         let seat = Seat {
             title: name.to_owned(),
             folder: self.folder.path().to_owned(),
@@ -122,10 +130,22 @@ impl Yard {
     }
 
     /// Lets the agent in behind an open gate.
-    pub(crate) fn release(&self, name: &str, file: &Path, pane: PaneRecord, switches: &[&str]) -> Fake {
+    pub(crate) fn release(
+        &self,
+        name: &str,
+        file: &Path,
+        pane: PaneRecord,
+        switches: &[&str],
+    ) -> Fake {
         let log = self.folder.path().join(format!("{name}.log"));
         let control = self.folder.path().join(format!("{name}.pipe"));
-        assert!(Command::new("mkfifo").arg(&control).status().unwrap().success());
+        assert!(
+            Command::new("mkfifo")
+                .arg(&control)
+                .status()
+                .unwrap()
+                .success()
+        );
         let mut command: Vec<OsString> = vec![FAKE.into(), "--log".into(), log.clone().into()];
         command.extend(["--control".into(), control.clone().into()]);
         command.extend(switches.iter().map(OsString::from));
@@ -190,7 +210,10 @@ impl Fake {
     }
 
     pub(crate) fn count(&self, start: &str) -> usize {
-        self.notes().iter().filter(|note| note.starts_with(start)).count()
+        self.notes()
+            .iter()
+            .filter(|note| note.starts_with(start))
+            .count()
     }
 
     pub(crate) fn wait_for(&self, start: &str) {
@@ -200,7 +223,10 @@ impl Fake {
     /// Gives an order and waits until it is obeyed and shown.
     pub(crate) fn order(&self, order: &str) {
         let before = self.count("obeyed");
-        let mut pipe = fs::OpenOptions::new().write(true).open(&self.control).unwrap();
+        let mut pipe = fs::OpenOptions::new()
+            .write(true)
+            .open(&self.control)
+            .unwrap();
         pipe.write_all(format!("{order}\n").as_bytes()).unwrap();
         until(order, || (self.count("obeyed") > before).then_some(()));
     }
@@ -208,7 +234,10 @@ impl Fake {
     /// Every byte that reached it.
     pub(crate) fn bytes(&self) -> String {
         let notes = self.notes();
-        notes.iter().filter_map(|note| note.strip_prefix("bytes ")).collect()
+        notes
+            .iter()
+            .filter_map(|note| note.strip_prefix("bytes "))
+            .collect()
     }
 }
 

@@ -20,14 +20,16 @@ const LARGEST: u64 = 8 * 1024 * 1024;
 pub fn take_private(path: &Path) -> Result<Option<Vec<u8>>, StoreFailure> {
     let failed = |refused| StoreFailure::io("read", path, refused);
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let flags = i32::try_from(flags.bits()).map_err(|_| failed(io::ErrorKind::InvalidInput.into()))?;
+    let flags =
+        i32::try_from(flags.bits()).map_err(|_| failed(io::ErrorKind::InvalidInput.into()))?;
     let file = match File::options().read(true).custom_flags(flags).open(path) {
         Ok(file) => file,
         Err(absent) if absent.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(refused) => return Err(failed(refused)),
     };
     let found = file.metadata().map_err(failed)?;
-    let is_private = found.mode() & 0o077 == 0 && found.uid() == rustix::process::geteuid().as_raw();
+    let is_private =
+        found.mode() & 0o077 == 0 && found.uid() == rustix::process::geteuid().as_raw();
     if !found.is_file() || !is_private || found.len() > LARGEST {
         let why = "it is no plain file that is private to its user";
         return Err(failed(io::Error::other(why)));

@@ -27,7 +27,8 @@ where
     }
 }
 
-/// Reads one JSON object from `line`, as [`read`] does. What a struct is read from must be an object: a list of its
+/// Reads one JSON object from `line`, as [`read`] does, and of a key that stands in it several times the last one, as
+/// `JSON.parse` does: everybody who reads a document reads the same then. What a struct is read from must be an object: a list of its
 /// values in order, which a derived reader takes too, was never written by anybody.
 ///
 /// # Errors
@@ -38,7 +39,11 @@ where
 {
     let line = trim(line);
     match line.first() {
-        None | Some(b'{') => read(line),
+        // Only a derived reader minds doubles, so the reading of any value is tried when that one refused.
+        None | Some(b'{') => read(line).or_else(|refused| {
+            let value = read::<serde_json::Value>(line).map_err(|_| refused)?;
+            T::deserialize(value)
+        }),
         Some(_) => Err(serde::de::Error::custom("not a JSON object")),
     }
 }
@@ -183,6 +188,19 @@ mod tests {
         for line in [&b""[..], b"  ", b"{}", b"{"] {
             assert!(named(line).is_err());
         }
+    }
+
+    #[test]
+    fn of_a_key_that_stands_twice_the_last_one_counts() {
+        #[derive(Debug, PartialEq, Deserialize)]
+        struct Named {
+            name: String,
+        }
+        let twice = br#"{"name":"a","other":1,"name":"b"}"#;
+        let named: Named = read_object(twice).unwrap();
+        let any: serde_json::Value = read_object(twice).unwrap();
+        assert_eq!((named.name.as_str(), &any["name"]), ("b", &"b".into()));
+        assert!(read_object::<Named>(br#"{"name":"a","name":1}"#).is_err());
     }
 
     #[test]

@@ -3,6 +3,9 @@
 //! `[A-Za-z0-9][A-Za-z0-9_-]{0,63}`, and no device name of Windows. So a name can stand in a path, a tmux target,
 //! a topic or a subject without escaping anything. Names are unique without case but addressed exactly:
 //! `W1` beside a member `w1` is refused and `w1` is offered, whatever the file system folds.
+//!
+//! Tasks of the reference may have ids that no task of ours gets (`_x`, `á`). They are addressed as they are: an id with
+//! letters of any script can still stand in a path without escaping anything.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -97,22 +100,39 @@ impl<'de> Deserialize<'de> for Name {
     }
 }
 
-/// A checked task id, under the same rule as a [`Name`].
+/// A checked task id: letters and digits of any script, `_` and `-`. A new task's id is under the rule of a [`Name`].
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct TaskId(String);
 
 impl TaskId {
-    /// Checks `text`.
+    /// Checks `text`, which names a task that may be there.
     ///
     /// # Errors
     /// `invalid_task_id` with the text as given.
     pub fn new(text: &str) -> Result<Self, Refusal> {
-        if is_valid(text) {
-            Ok(Self(text.to_string()))
-        } else {
-            Err(Refusal::InvalidTaskId {
+        let letters = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+        let can_be = text.len() <= MAX_LEN
+            && text.chars().all(letters)
+            && !text.is_empty()
+            && !text.starts_with('-')
+            && !is_device(text);
+        Self::checked(can_be, text)
+    }
+
+    /// Checks `text`, which is to name a new task.
+    ///
+    /// # Errors
+    /// `invalid_task_id` with the text as given.
+    pub fn fresh(text: &str) -> Result<Self, Refusal> {
+        Self::checked(is_valid(text), text)
+    }
+
+    fn checked(is_id: bool, text: &str) -> Result<Self, Refusal> {
+        match is_id {
+            true => Ok(Self(text.to_string())),
+            false => Err(Refusal::InvalidTaskId {
                 given: text.to_string(),
-            })
+            }),
         }
     }
 
@@ -284,6 +304,20 @@ mod tests {
             ("w-1".to_string(), "w-1")
         );
         assert_eq!((id.to_string(), id.as_str()), ("T_1".to_string(), "T_1"));
+    }
+
+    #[test]
+    fn a_task_of_the_reference_is_addressed_by_an_id_that_no_new_task_gets() {
+        for text in ["_x", "á", "x-á", "任务-1"] {
+            assert!(TaskId::new(text).is_ok(), "{text}");
+            assert!(TaskId::fresh(text).is_err(), "{text}");
+        }
+        for text in [
+            "", "-x", ".x", "a/b", "a\\b", "a b", "a.b", "a\n", "á\0", "nul",
+        ] {
+            assert!(TaskId::new(text).is_err(), "{text:?}");
+        }
+        assert!(TaskId::new(&"á".repeat(33)).is_err(), "64 bytes are enough");
     }
 
     #[test]

@@ -244,6 +244,22 @@ pub enum Refusal {
         /// How many it may hold.
         limit: u32,
     },
+    /// Only the leader may do this.
+    #[error("only the leader may {action}, and this is {member}")]
+    LeaderOnly {
+        /// Who asked.
+        member: String,
+        /// What was tried.
+        action: String,
+    },
+    /// The team was shut down and takes no new work.
+    #[error("team {team} was shut down at {at}")]
+    ShutDown {
+        /// The team.
+        team: String,
+        /// When, as it was written down.
+        at: String,
+    },
     /// The member's role does not allow this.
     #[error("the role {role} may not {action}")]
     RoleDenied {
@@ -383,6 +399,8 @@ codes! {
     Blocked => "blocked",
     AssignedElsewhere => "assigned_elsewhere",
     ClaimLimit => "claim_limit",
+    LeaderOnly => "leader_only",
+    ShutDown => "shut_down",
     RoleDenied => "role_denied",
     InvalidDependency => "invalid_dependency",
     InvalidRange => "invalid_range",

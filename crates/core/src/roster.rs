@@ -305,6 +305,19 @@ impl Team {
         Ok(member)
     }
 
+    /// Ends the token of a member's incarnation: from now on it proves nothing.
+    ///
+    /// # Errors
+    /// `unknown_member`, or `role_denied` for the leader.
+    pub fn retire_token(&mut self, name: &str) -> Result<(), Refusal> {
+        /// No token has this hash. That there was one stays to be seen, so that the next starts another incarnation.
+        const OF_NOBODY: &str = "retired";
+        let index = self.index_of(name, "lose its token")?;
+        let kept = &mut self.workers[index].token_hash;
+        *kept = kept.take().map(|_| OF_NOBODY.to_string());
+        Ok(())
+    }
+
     /// Starts a new incarnation of a member with a token whose hash is given; the token before it proves nothing
     /// any more. Answers the incarnation. The first token of a member starts its first incarnation.
     ///

@@ -348,7 +348,10 @@ impl Task {
             }
             (Status::InProgress, Status::Pending) => self.release(token)?,
             (Status::Failed, Status::Pending) => self.retry(Some(token))?,
-            _ if self.status == Status::Completed => return self.expect(Status::InProgress),
+            _ if self.status == Status::Completed && before == Status::Completed => {
+                return self.expect(Status::InProgress);
+            }
+            _ if self.status == Status::Completed => return self.expect(before),
             _ => return Err(no_such_step()),
         }
         self.result = result.or(self.result.take());

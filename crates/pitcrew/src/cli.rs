@@ -6,6 +6,7 @@
 //!
 //! Nothing depends on the program's own name: it answers as `omp` too.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
@@ -66,6 +67,12 @@ impl Entry {
         }
     }
 
+    /// The commands of a group.
+    #[cfg(test)]
+    pub(crate) fn below(&self) -> &'static [Entry] {
+        self.group
+    }
+
     /// The command as clap knows it. What stands below it is described when it is called.
     fn command(&'static self) -> Command {
         let command = Command::new(self.name).about(self.about);
@@ -99,11 +106,14 @@ pub(crate) fn command() -> Command {
         .version(env!("CARGO_PKG_VERSION"))
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .arg(text(
-            "root",
-            "DIR",
-            "The project's root [env: PITCREW_ROOT]; else it is looked for from here upwards",
-        ))
+        .arg(
+            text(
+                "root",
+                "DIR",
+                "The project's root [env: PITCREW_ROOT]; else it is looked for from here upwards",
+            )
+            .value_parser(clap::value_parser!(PathBuf)),
+        )
         .arg(text(
             "team",
             "TEAM",
@@ -139,11 +149,11 @@ pub(crate) fn answer(environment: &Environment) -> ExitCode {
     };
     let mut ui = Ui::new(environment, matches.get_flag("json"));
     let exit = match find(&matches) {
-        Some((entry, matches)) => {
-            let mut context = Context::new(environment, matches, &mut ui);
-            (entry.run)(matches, &mut context).unwrap_or_else(|halt| {
+        Some((entry, own)) => {
+            let mut context = Context::new(environment, own, &mut ui);
+            (entry.run)(own, &mut context).unwrap_or_else(|halt| {
                 let halt = context.explain(halt);
-                complain(context.ui, &halt)
+                complain(context.ui, key_of(&matches), &halt)
             })
         }
         None => Exit::Usage,
@@ -185,7 +195,7 @@ fn refuse_usage(environment: &Environment, refused: &clap::Error) -> ExitCode {
     let exit = if api::is_meant(&words) {
         api::misunderstood(&mut ui, said)
     } else if ui.json {
-        complain(&mut ui, &Halt::Usage(said.to_string()))
+        complain(&mut ui, "message", &Halt::Usage(said.to_string()))
     } else if refused.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         let _ = refused.print();
         Exit::Usage
@@ -197,13 +207,22 @@ fn refuse_usage(environment: &Environment, refused: &clap::Error) -> ExitCode {
     ExitCode::from(ui.finish(exit) as u8)
 }
 
-/// Says why a command ended, in JSON on standard output or in words on standard error.
-fn complain(ui: &mut Ui, halt: &Halt) -> Exit {
+/// The key under which the reference's text stands when the command that was called is not done.
+fn key_of(matches: &ArgMatches) -> &'static str {
+    let called = matches.subcommand_name().unwrap_or_default();
+    let mut sections = commands::SECTIONS.iter();
+    let section = sections.find(|section| section.entries.iter().any(|entry| entry.name == called));
+    section.map_or("message", |section| section.key)
+}
+
+/// Says why a command ended, in JSON on standard output or in words on standard error. `key` is the one for what was
+/// understood and not done.
+fn complain(ui: &mut Ui, key: &str, halt: &Halt) -> Exit {
     let row = hints::row(halt);
     if ui.json {
         let key = match halt {
             Halt::Usage(_) | Halt::Input { .. } => "message",
-            _ => "error",
+            _ => key,
         };
         ui.json(&failed_answer(key, None, halt), Layout::Pretty);
     } else {

@@ -28,6 +28,8 @@ pub(crate) mod who;
 pub(crate) struct Section {
     /// What they are for.
     pub heading: &'static str,
+    /// The key under which their JSON says why something was not done: that of the reference's requests of the kind.
+    pub key: &'static str,
     /// The commands.
     pub entries: &'static [Entry],
 }
@@ -36,14 +38,17 @@ pub(crate) struct Section {
 pub(crate) const SECTIONS: &[Section] = &[
     Section {
         heading: "Messages",
+        key: "error",
         entries: &[send::ENTRY, broadcast::ENTRY, inbox::ENTRY],
     },
     Section {
         heading: "Work",
+        key: "reason",
         entries: &[task::ENTRY, wait::ENTRY],
     },
     Section {
         heading: "Lines, findings, limits",
+        key: "error",
         entries: &[
             claim::ENTRY,
             release::ENTRY,
@@ -55,10 +60,12 @@ pub(crate) const SECTIONS: &[Section] = &[
     },
     Section {
         heading: "Teams",
+        key: "reason",
         entries: &[run::ENTRY, team::ENTRY, who::ENTRY, pane::ENTRY],
     },
     Section {
         heading: "This machine",
+        key: "error",
         entries: &[
             doctor::ENTRY,
             profile::ENTRY,

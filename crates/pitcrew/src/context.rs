@@ -8,6 +8,7 @@
 //! | `PITCREW_ROOT` | that folder |
 //! | nothing | the one that the command was called in |
 
+use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
 use clap::ArgMatches;
@@ -17,7 +18,7 @@ use pitcrew_core::{Name, Refusal};
 use pitcrew_runtime::clock::{SystemClock, SystemEntropy};
 use pitcrew_runtime::desk::{Credentials, Desk};
 use pitcrew_store::files::Workspace;
-use pitcrew_store::{LocalStore, Project};
+use pitcrew_store::{LocalStore, Project, StoreFailure};
 
 use crate::environment::Environment;
 use crate::halt::Halt;
@@ -69,7 +70,7 @@ impl<'a> Context<'a> {
         Self {
             environment,
             ui,
-            root: text("root").map(PathBuf::from),
+            root: matches.get_one::<PathBuf>("root").cloned(),
             team: text("team"),
             speaker: text("as"),
             project: None,
@@ -82,12 +83,14 @@ impl<'a> Context<'a> {
         let named = self.environment.root.as_ref().map(|root| here.join(root));
         let start = start.map(|start| here.join(start));
         let project = match (&self.root, start, named) {
-            (Some(root), _, _) => Project::at(&here.join(root)),
-            (None, Some(start), Some(root)) if lies_in(&start, &root) => Project::at(&root),
-            (None, Some(start), _) => Project::discover(&start),
-            (None, None, Some(root)) => Project::at(&root),
-            (None, None, None) => Project::discover(here),
-        }?;
+            (Some(root), _, _) => named_root(&here.join(root), "--root")?,
+            (None, Some(start), Some(root)) if lies_in(&start, &root) => {
+                named_root(&root, "PITCREW_ROOT")?
+            }
+            (None, Some(start), _) => Project::discover(&start)?,
+            (None, None, Some(root)) => named_root(&root, "PITCREW_ROOT")?,
+            (None, None, None) => Project::discover(here)?,
+        };
         self.project = Some(project.clone());
         Ok(project)
     }
@@ -106,6 +109,11 @@ impl<'a> Context<'a> {
         let desk = team.desk();
         let speaker = desk.speaker(&desk.roster()?, &self.credentials(&team.name))?;
         Ok(speaker.name)
+    }
+
+    /// The project that was looked into last.
+    pub(crate) fn last_project(&self) -> Option<&Project> {
+        self.project.as_ref()
     }
 
     /// In which words the project was found.
@@ -174,8 +182,8 @@ impl<'a> Context<'a> {
         if speaker.name.is_leader() {
             return Ok(());
         }
-        Err(Refusal::RoleDenied {
-            role: speaker.name.to_string(),
+        Err(Refusal::LeaderOnly {
+            member: speaker.name.to_string(),
             action: action.to_string(),
         }
         .into())
@@ -187,7 +195,9 @@ impl<'a> Context<'a> {
             (Halt::Refused(Refusal::TeamNotFound { given, .. }), Some(project)) => {
                 // When the teams cannot be listed, there are no names to offer; the refusal stands all the same.
                 let teams = project.teams().unwrap_or_default();
-                let valid: Vec<String> = teams.iter().map(ToString::to_string).collect();
+                // One of the same name was founded since; it is not the one that was meant.
+                let others = teams.iter().map(ToString::to_string);
+                let valid: Vec<String> = others.filter(|name| *name != given).collect();
                 let known = valid.iter().map(String::as_str);
                 let nearest = pitcrew_core::name::nearest(&given, known);
                 Halt::Refused(Refusal::TeamNotFound {
@@ -197,6 +207,31 @@ impl<'a> Context<'a> {
                 })
             }
             (halt, _) => halt,
+        }
+    }
+}
+
+/// The project whose root somebody named. A root that is not there holds no teams, which would look like an answer.
+fn named_root(root: &Path, by: &str) -> Result<Project, Halt> {
+    let project = Project::at(root)?;
+    match project.stands() {
+        Ok(()) => Ok(project),
+        Err(StoreFailure::Io { source, .. }) if source.kind() == ErrorKind::PermissionDenied => {
+            // Whoever may not list the folder may still reach what is below it, or is refused there.
+            Ok(project)
+        }
+        Err(failure) => {
+            let why = match failure {
+                StoreFailure::Io { source, .. } if source.kind() == ErrorKind::NotFound => {
+                    "no such folder".to_string()
+                }
+                StoreFailure::Escapes { .. } => "not a folder".to_string(),
+                other => Halt::from(other).message(),
+            };
+            Err(Halt::Input {
+                what: format!("{by} {}", root.display()),
+                why,
+            })
         }
     }
 }
@@ -231,7 +266,7 @@ fn only_team(project: &Project) -> Result<Name, Halt> {
         several => {
             let names: Vec<&str> = several.iter().map(Name::as_str).collect();
             Err(Halt::Usage(format!(
-                "which team? name one with --team: {}",
+                "which team? name one with --team or PITCREW_TEAM: {}",
                 names.join(", ")
             )))
         }

@@ -113,6 +113,15 @@ fn refusal_hint(refusal: &Refusal) -> String {
         Refusal::TeamLive { team, .. } => {
             return format!("end it with `pitcrew team shutdown {team}` first");
         }
+        Refusal::ShutDown { team, .. } => {
+            return format!(
+                "it takes no new work; see what came of it with `pitcrew team collect {team}`, or go on with it by \
+                 `pitcrew run` and its team file"
+            );
+        }
+        Refusal::LeaderOnly { .. } => {
+            "ask for it: `pitcrew send leader <text>`; who has no PITCREW_AGENT and no --as is the leader"
+        }
         Refusal::MemberExists { .. } => {
             "take another name; names are unique without regard to case"
         }
@@ -228,7 +237,7 @@ fn store_hint(failure: &StoreFailure) -> &'static str {
         StoreFailure::CorruptDocument { .. } => "it was left as it is; see `pitcrew doctor`",
         StoreFailure::LogTruncated { .. } => "the log was cut from outside; see `pitcrew doctor`",
         StoreFailure::Escapes { .. } => {
-            "remove the link; pitcrew follows none inside a team's folder"
+            "move it away, or put a plain file or folder in its place; pitcrew follows no link inside a team's folder"
         }
         StoreFailure::Locked { .. } => {
             "another process holds it and may be stopped or stuck; try again"

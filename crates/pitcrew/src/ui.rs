@@ -15,7 +15,7 @@ use pitcrew_runtime::process::Stream;
 use serde_json::Value;
 
 use crate::environment::Environment;
-use crate::halt::Exit;
+use crate::halt::{Exit, Halt};
 
 /// Bold, for headings.
 pub(crate) const HEADING: Style = Style::new().bold();
@@ -60,6 +60,20 @@ impl Ui {
             err_colored: !json && environment.stderr_is_colored(),
             json,
         }
+    }
+
+    /// Refuses to take what can be shown only once when there is no standard output to show it on.
+    ///
+    /// # Errors
+    /// `system_failed`.
+    pub(crate) fn expect_a_reader(&self) -> Result<(), Halt> {
+        if pitcrew_store::files::stands_for_nothing(io::stdout()) {
+            return Err(Halt::System {
+                what: "show it",
+                why: "standard output is closed; nothing was taken".to_string(),
+            });
+        }
+        Ok(())
     }
 
     /// Whether whoever reads standard output is still there.

@@ -149,7 +149,10 @@ fn a_member_that_crashes_too_often_is_given_up_and_another_takes_its_task() {
     let mine = &report(&seen)["tasks"][1];
     assert_eq!(
         (&mine["status"], &mine["why"]),
-        (&json!("pending"), &json!("bad takes no more turns"))
+        (
+            &json!("pending"),
+            &json!("bad takes no more turns in this run")
+        )
     );
     let stopped = facts(&seen, "member_stopped");
     assert_eq!(

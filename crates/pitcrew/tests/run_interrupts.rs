@@ -40,15 +40,20 @@ fn two(options: &[&str]) -> (Crew, Watched) {
 
 #[track_caller]
 fn check_end(crew: &Crew, run: Watched) -> Vec<Value> {
+    check_ended(crew, run, "interrupted", 130)
+}
+
+#[track_caller]
+fn check_ended(crew: &Crew, run: Watched, outcome: &str, code: i32) -> Vec<Value> {
     let (status, seen, _) = run.end();
-    assert_eq!(status, Some(130), "{seen:#?}");
-    assert_eq!(report(&seen)["outcome"], "interrupted");
+    assert_eq!(status, Some(code), "{seen:#?}");
+    assert_eq!(report(&seen)["outcome"], outcome);
     for id in ["p", "s", "later"] {
         assert_eq!(crew.task(id)["status"], "pending", "{id}");
     }
     assert_eq!(crew.processes(), [] as [u32; 0]);
     let record: Value = serde_json::from_slice(&fs::read(crew.team("run.json")).unwrap()).unwrap();
-    assert_eq!(record["outcome"], "interrupted");
+    assert_eq!(record["outcome"], outcome);
     seen
 }
 
@@ -102,7 +107,9 @@ fn sigterm_is_an_interrupt_too() {
 fn a_shutdown_of_the_team_ends_its_run() {
     let (crew, run) = two(&["--grace", "200ms"]);
     crew.call(["team", "shutdown", "team"]).ended(0);
-    check_end(&crew, run);
+    let seen = check_ended(&crew, run, "shut_down", 5);
+    assert_eq!(facts(&seen, "ending")[0]["why"], "shut_down");
+    assert!(report(&seen)["shut_down_at"].is_string());
     assert!(crew.team("shutdown.json").exists());
     // The next run takes the team up again.
     let mut again = crew.start(&["--grace", "200ms"]);

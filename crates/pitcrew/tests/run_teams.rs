@@ -305,11 +305,7 @@ fn a_second_run_goes_on_and_a_fresh_one_begins_anew() {
     );
     assert_eq!(crew.read("log"), "once\nflaky\nflaky\n");
     let ran = crew.run(&[]).ended(0);
-    assert!(
-        ran.stderr
-            .contains("nothing was left to do; --fresh begins anew"),
-        "{ran:#?}"
-    );
+    assert!(ran.stderr.contains("--fresh begins anew"), "{ran:#?}");
     assert_eq!(crew.read("log"), "once\nflaky\nflaky\n");
     crew.run(&["--fresh"]).ended(0);
     assert_eq!(crew.read("log"), "once\nflaky\nflaky\nonce\nflaky\n");

@@ -52,7 +52,7 @@ pub use limits::{Admission, LimitChange, Setting, Spending};
 pub use mail::{Broadcast, Sent, Taken};
 pub use planning::TaskPlan;
 pub use reading::{Entry, MailCounts, MailReport, Which};
-pub use status::{HEARTBEAT_FRESH_MS, MemberStatus, TeamStatus};
+pub use status::{HEARTBEAT_FRESH_MS, MemberStatus, TeamStatus, apart};
 pub use waiting::{Happened, Look, Wanted};
 pub use work::Change;
 
@@ -169,6 +169,40 @@ impl<'a> Desk<'a> {
         self.store
             .view::<Team>(&())?
             .ok_or_else(|| self.unknown().into())
+    }
+
+    /// The team as it is now, for a request that brings new work into it.
+    ///
+    /// # Errors
+    /// As [`Desk::roster`], and `shut_down`.
+    pub fn open_roster(&self) -> Result<Team, NotDone> {
+        let team = self.roster()?;
+        self.takes_work()?;
+        Ok(team)
+    }
+
+    /// Refuses new work in a team that was shut down: see [`Desk::mark_shut_down`].
+    pub(crate) fn takes_work(&self) -> Result<(), NotDone> {
+        match self.shut_down_at()? {
+            None => Ok(()),
+            Some(at) => {
+                let team = self.team.to_string();
+                Err(Refusal::ShutDown { team, at }.into())
+            }
+        }
+    }
+
+    /// The team as it is now, if it still is the one that `known` is of: not one of the same name that was founded
+    /// after that one was removed.
+    ///
+    /// # Errors
+    /// `team_not_found`.
+    pub fn still(&self, known: &Team) -> Result<Team, NotDone> {
+        let now = self.roster()?;
+        if now.created_at == known.created_at {
+            return Ok(now);
+        }
+        Err(self.unknown().into())
     }
 
     /// Who a caller speaks as in this team.

@@ -12,7 +12,8 @@
 //! What always holds: this is the one home of starting and signalling processes, and of reading the process table
 //! under `/proc`. A signal reaches the process it was meant for or nobody. Nothing of a turn runs on after its end,
 //! save what the source of `kin` names as not to be caught: a process in a session of its own whose start environment
-//! is hidden and whose parent is gone, and what an outside service starts on request.
+//! is hidden, whose parent is gone and that does not hold the turn's output, and what an outside service starts on
+//! request.
 //!
 //! Not here: which command to run, when to run it again (core's restart machine), and opening the files that
 //! output goes to (the store).

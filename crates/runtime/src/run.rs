@@ -146,6 +146,12 @@ pub enum RunError {
         /// Why that cannot be told.
         why: Blindness,
     },
+    /// The project's own path cannot stand in a search path, so its members would not find this program. Nothing was
+    /// started.
+    #[error(
+        "the project's path {0:?} has a `:` in it, and no search path (PATH) can hold such a folder"
+    )]
+    UnfitPath(PathBuf),
     /// Some members cannot be started. Nothing was.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     CannotStart(Vec<CannotStart>),

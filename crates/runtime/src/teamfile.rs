@@ -7,7 +7,6 @@
 //! |---|---|
 //! | `teamfile/raw.rs` | what may stand in the file, word by word |
 //! | `teamfile/check.rs` | whether it makes sense together |
-//! | `teamfile/span.rs` | how long `1h30m` is |
 //!
 //! What always holds of a checked file: names and ids follow the naming rule and are unique without regard to case;
 //! every `for` names a member and every `blocked_by` a task; no task waits for itself; a script stands where a
@@ -23,9 +22,6 @@ use pitcrew_core::{Name, TaskId};
 
 mod check;
 mod raw;
-mod span;
-
-pub use span::{span, span_words};
 
 /// A team file that makes sense.
 #[derive(Debug, Clone, PartialEq)]

@@ -37,7 +37,7 @@ pub enum StoreFailure {
         cursor: u64,
     },
     /// Something inside the team's folder leads out of it.
-    #[error("{} is a link, or no plain file or folder: it may lead out and is not opened", path.display())]
+    #[error("{} is not opened: where a plain file or folder belongs stands something else, perhaps a link", path.display())]
     Escapes {
         /// The link, or the thing that stands where a file or folder belongs.
         path: PathBuf,
@@ -79,6 +79,27 @@ impl StoreFailure {
             what,
             path: path.to_path_buf(),
             source,
+        }
+    }
+
+    /// Whether one file is to blame, so that whoever looks at many of them reports this one and goes on with the rest.
+    #[must_use]
+    pub fn is_of_one_file(&self) -> bool {
+        match self {
+            Self::Io { .. } | Self::CorruptDocument { .. } | Self::Escapes { .. } => true,
+            Self::LogTruncated { .. }
+            | Self::BrokenRecord { .. }
+            | Self::NestedUpdate { .. }
+            | Self::Locked { .. } => false,
+        }
+    }
+
+    /// What went wrong, where and why, for a report about one file among others.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        match self {
+            Self::Io { source, .. } => format!("{self}: {source}"),
+            other => other.to_string(),
         }
     }
 

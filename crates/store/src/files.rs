@@ -8,15 +8,18 @@
 //! | the names of files that a team works on | [`Workspace`] | resolved, nothing is opened |
 //! | the entry of a pane, with its secrets | [`take_private`] | refused |
 //! | manual pages | [`write_file`] | followed: a person named the place |
+//! | standard output, whether it is there at all | [`stands_for_nothing`] | nothing is opened |
 //!
 //! Everything made inside a team is private to the user. Opening never waits, also not on a pipe.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
+use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use pitcrew_core::name::Name;
+use rustix::fs::OFlags;
 
 use crate::failure::StoreFailure;
 use crate::layout::{self, Branch};
@@ -316,6 +319,19 @@ pub fn texts_in(folder: &Path, extension: &str) -> Result<Vec<FoundText>, StoreF
     Ok(paths.into_iter().map(read).collect())
 }
 
+/// Whether `output`, the standard output of this process, was closed before the process began. What is written then goes
+/// nowhere: the null device, open for reading too, was put in its place so that no file can get there by accident. Null
+/// devices that a caller names are as a rule open for writing only, and count as an output that is to go nowhere.
+#[must_use]
+pub fn stands_for_nothing(output: impl AsFd) -> bool {
+    let is_null = || {
+        let (out, null) = (rustix::fs::fstat(&output)?, rustix::fs::stat("/dev/null")?);
+        Ok::<_, rustix::io::Errno>((out.st_rdev, out.st_ino) == (null.st_rdev, null.st_ino))
+    };
+    let reads_too = |flags: OFlags| flags & OFlags::RWMODE == OFlags::RDWR;
+    rustix::fs::fcntl_getfl(&output).is_ok_and(reads_too) && is_null().unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -357,5 +373,16 @@ mod tests {
             Err(StoreFailure::Escapes { .. })
         ));
         assert_eq!(std::fs::read_dir(elsewhere.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_null_device_that_reads_too_stands_for_nothing_and_one_that_only_writes_is_an_output() {
+        let null = |reads| {
+            let mut options = std::fs::File::options();
+            options.read(reads).write(true).open("/dev/null").unwrap()
+        };
+        assert!(stands_for_nothing(null(true)));
+        assert!(!stands_for_nothing(null(false)));
+        assert!(!stands_for_nothing(tempfile::tempfile().unwrap()));
     }
 }

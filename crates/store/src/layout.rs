@@ -278,7 +278,7 @@ mod tests {
         for path in [
             "tasks/1.lock",
             "tasks/1.json.tmp.99.1796055749063",
-            "tasks/_x.json",
+            "tasks/-x.json",
             "tasks/.json",
             "mailbox/w1.txt",
             "workers/w1/inbox.md",

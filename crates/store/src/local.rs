@@ -140,7 +140,9 @@ impl Store for LocalStore {
         let Some(tasks) = Folder::descend(&self.team, Branch::Tasks.steps())? else {
             return Ok(Vec::new());
         };
-        let names = tasks.names()?;
+        // A name that is no text is nobody's id, which is for the caller to find: left out here it would be a task that
+        // nobody hears of.
+        let names = tasks.names_in_words()?;
         let ids = names.iter().filter_map(|name| layout::task_id(name));
         Ok(ids.map(str::to_owned).collect())
     }

@@ -15,7 +15,7 @@ use super::key::MessageKey;
 use super::record::Head;
 
 /// The most messages in one window.
-pub const WINDOW: usize = 16_384;
+pub const WINDOW: usize = 65_536;
 
 /// One message of the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -15,6 +15,14 @@
 //! | [`Unread::give_back_attempt`] | the reader gives it up again |
 //! | [`Unread::close`] | the message was acknowledged |
 //!
+//! | [`Unread::rewind`] | the log was cut: go back to a line that is still there |
+//! | [`Unread::look_back`] | a line before what was absorbed: what memory was too short for |
+//!
+//! Memory for what is closed is bounded, so one line after another tells of doubles, and of receipts that came before
+//! their message, only within the last 256. Whoever reads a log from its start makes good for that: every line is
+//! offered again to [`Unread::look_back`]. What remains: a copy that another program appends to a log that is indexed
+//! already, more than 256 acknowledgements after the first, is shown again, with the same id.
+//!
 //! Always holds: `open` is in log order, holds no message twice, and at most [`OPEN_CAP`] of them; when it is full,
 //! `scanned` stops there, so memory does not grow with the mailbox. A message leased to one reader is given to no
 //! other until the lease runs out by the caller's clock, is given back, or the message is acknowledged.
@@ -26,12 +34,19 @@ use serde::{Deserialize, Serialize, Serializer};
 use super::key::MessageKey;
 use super::record::Head;
 use crate::time::Timestamp;
+use trail::Trail;
+
+mod trail;
 
 /// The most open messages that the index holds at once.
 pub const OPEN_CAP: usize = 16_384;
 
+/// How many open messages a full index must come down to before it takes in more, so that the rest of the log is
+/// looked through once for so many and not for each.
+const ROOM: usize = OPEN_CAP / 2;
+
 /// How many acknowledged and how many given-up ids are remembered, against doubles and against receipts that came
-/// before their message. A double further apart shows its message again: at least once, with the same id.
+/// before their message.
 const MEMORY: usize = 256;
 
 /// One open message.
@@ -48,6 +63,14 @@ pub struct OpenMessage {
     /// Who has it, until when.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease: Option<Lease>,
+    /// Whether this is a copy that was put back after a dead letter.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub put_back: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_false(told: &bool) -> bool {
+    !*told
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
@@ -91,6 +114,11 @@ pub struct Unread {
     closed: Memory,
     #[serde(skip_serializing_if = "VecDeque::is_empty")]
     given_up: Memory,
+    #[serde(default)]
+    trail: Trail,
+    /// Up to where a full index has looked through the rest of the log for what closes its messages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    settled: Option<u64>,
     #[serde(skip)]
     places: BTreeMap<MessageKey, u64>,
 }
@@ -110,6 +138,10 @@ struct Saved {
     closed: Memory,
     #[serde(default)]
     given_up: Memory,
+    #[serde(default)]
+    trail: Trail,
+    #[serde(default)]
+    settled: Option<u64>,
 }
 
 fn as_list<S: Serializer>(
@@ -140,6 +172,8 @@ impl From<Saved> for Unread {
             open,
             closed: saved.closed,
             given_up: saved.given_up,
+            trail: saved.trail,
+            settled: saved.settled,
             places,
         }
     }
@@ -174,6 +208,68 @@ impl Unread {
         self.mark
             .as_ref()
             .is_some_and(|mark| mark.digest == MessageKey::of_bytes(line))
+    }
+
+    /// Lines before [`Self::mark`] that were absorbed, newest first.
+    pub fn trail(&self) -> impl Iterator<Item = &Mark> {
+        self.trail.back()
+    }
+
+    /// Goes back to `mark`, one of [`Self::trail`] whose line ends at `end`, because what stood behind it is gone.
+    /// What is known of the messages up to there stays known: an acknowledgement that was cut off still counts.
+    pub fn rewind(&mut self, mark: Mark, end: u64) {
+        self.open.retain(|at, _| *at < end);
+        self.places.retain(|_, at| *at < end);
+        self.trail.cut(mark.at);
+        (self.scanned, self.settled) = (end, None);
+        self.mark = Some(mark);
+    }
+
+    /// Whether the bounded memory may have been too short for what was absorbed.
+    #[must_use]
+    pub fn has_forgotten(&self) -> bool {
+        self.closed.len() >= MEMORY || self.given_up.len() >= MEMORY
+    }
+
+    /// Takes from the line at `at` before [`Self::scanned`] what it says of open messages, whatever was forgotten
+    /// since it was absorbed.
+    pub fn look_back(&mut self, at: u64, head: Head) {
+        let (Head::Message { key, .. } | Head::Delivered(key) | Head::DeadLettered(key)) = head
+        else {
+            return;
+        };
+        let Some(open) = self.places.get(&key).and_then(|at| self.open.get(at)) else {
+            return;
+        };
+        match head {
+            Head::Message {
+                delivered: true, ..
+            }
+            | Head::Delivered(_) => self.close(key),
+            // The first copy was closed, or the second would not be open, unless that one was put back.
+            Head::Message { .. } if at < open.at && !open.put_back => self.close(key),
+            Head::DeadLettered(_) if at > open.at || !open.put_back => self.give_up(key),
+            Head::Message { .. } | Head::DeadLettered(_) | Head::Other => {}
+        }
+    }
+
+    /// Up to where the rest of the log was looked through, while the index is full.
+    #[must_use]
+    pub fn settled(&self) -> Option<u64> {
+        self.settled
+    }
+
+    /// The index is full, and the rest of the log was looked through up to `at`.
+    pub fn settle_to(&mut self, at: u64) {
+        self.settled = Some(at);
+    }
+
+    /// Whether so many messages were closed that it is worth taking in more: then the next line is absorbed again.
+    pub fn make_room(&mut self) -> bool {
+        if self.open.len() <= ROOM {
+            self.settled = None;
+        }
+        self.settled.is_none()
     }
 
     /// The open messages, oldest first.
@@ -225,11 +321,12 @@ impl Unread {
             Some(Head::DeadLettered(key)) => self.give_up(key),
             Some(Head::Other) | None => {}
         }
-        self.scanned = end;
-        self.mark = Some(Mark {
+        let mark = Mark {
             at,
             digest: MessageKey::of_bytes(line),
-        });
+        };
+        self.trail.pass(&mark);
+        (self.scanned, self.mark) = (end, Some(mark));
         true
     }
 
@@ -250,6 +347,7 @@ impl Unread {
             key,
             attempts,
             lease,
+            put_back: redelivery > 0,
         };
         self.open.insert(at, message);
         self.places.insert(key, at);
@@ -294,6 +392,8 @@ impl Unread {
             remember(&mut self.closed, open.key);
         }
         self.places.clear();
+        // As after making room, what is taken in next is looked back at.
+        self.settled = Some(self.scanned);
     }
 
     /// Hands the first open message that nobody holds to `reader` until `until`. Counts one attempt.

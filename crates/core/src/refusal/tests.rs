@@ -225,6 +225,22 @@ fn rows() -> Vec<(Refusal, &'static str, Value)> {
             json!({"member": "w1", "holding": 2, "limit": 2}),
         ),
         (
+            Refusal::LeaderOnly {
+                member: member(),
+                action: "remove the team".into(),
+            },
+            "only the leader may remove the team, and this is w1",
+            json!({"member": "w1", "action": "remove the team"}),
+        ),
+        (
+            Refusal::ShutDown {
+                team: team(),
+                at: "2026-11-30T16:00:00.000Z".into(),
+            },
+            "team alpha was shut down at 2026-11-30T16:00:00.000Z",
+            json!({"team": "alpha", "at": "2026-11-30T16:00:00.000Z"}),
+        ),
+        (
             Refusal::RoleDenied {
                 role: "researcher".into(),
                 action: "call delete_file".into(),

@@ -66,11 +66,13 @@ pub fn dependants<'a>(all: &'a [Task], id: &str) -> Vec<&'a Task> {
         .collect()
 }
 
-/// Decides whether all tasks of a team may wait for each other as they say: `(id, blocked_by)` of each.
+/// Decides whether the new tasks of a team may wait as they say: `(id, blocked_by)` of each, those that are there
+/// first, which are `there` in number. What is wrong among those alone, whoever wrote them, refuses no new task.
 ///
 /// # Errors
-/// `invalid_dependency` for the first task that waits for itself or for an unknown one, else for one on a cycle.
-pub fn check_dependencies(tasks: &[(&str, &[String])]) -> Result<(), Refusal> {
+/// `invalid_dependency` for the first new task that waits for itself or for an unknown one, else for one on a cycle
+/// that a new task is on or waits for.
+pub fn check_dependencies(tasks: &[(&str, &[String])], there: usize) -> Result<(), Refusal> {
     let refuse = |id: &str, fault| {
         Err(Refusal::InvalidDependency {
             id: id.to_string(),
@@ -79,20 +81,22 @@ pub fn check_dependencies(tasks: &[(&str, &[String])]) -> Result<(), Refusal> {
     };
     let places: BTreeMap<&str, usize> = (0..).zip(tasks).map(|(at, (id, _))| (*id, at)).collect();
     let mut edges: Vec<Vec<usize>> = Vec::with_capacity(tasks.len());
-    for (id, on) in tasks {
-        if on.iter().any(|other| other == id) {
+    for (at, (id, on)) in tasks.iter().enumerate() {
+        let is_new = at >= there;
+        if is_new && on.iter().any(|other| other == id) {
             return refuse(id, DependencyFault::Itself);
         }
         let mut leads_to = Vec::with_capacity(on.len());
         for other in *on {
             match places.get(other.as_str()) {
                 Some(place) => leads_to.push(*place),
-                None => return refuse(id, DependencyFault::Unknown(other.clone())),
+                None if is_new => return refuse(id, DependencyFault::Unknown(other.clone())),
+                None => {}
             }
         }
         edges.push(leads_to);
     }
-    match cycle(&edges) {
+    match cycle(&edges, there) {
         Some(path) => {
             let name = |place: &usize| tasks[*place].0.to_string();
             let ids: Vec<String> = path.iter().chain(path.first()).map(name).collect();
@@ -109,10 +113,11 @@ enum Visit {
     Done,
 }
 
-/// The places along a cycle, each once, if there is one. Looks at every place and every edge once.
-fn cycle(edges: &[Vec<usize>]) -> Option<Vec<usize>> {
+/// The places along a cycle that the places from `from` on lead to, each once, if there is one. Looks at every place
+/// and every edge once.
+fn cycle(edges: &[Vec<usize>], from: usize) -> Option<Vec<usize>> {
     let mut visits = alloc::vec![Visit::NotYet; edges.len()];
-    for start in 0..edges.len() {
+    for start in from..edges.len() {
         if visits[start] != Visit::NotYet {
             continue;
         }

@@ -46,6 +46,7 @@ impl Run for Discoveries {
         let desk = team.desk();
         desk.roster()?;
         if self.new {
+            context.ui.expect_a_reader()?;
             let me = context.me(&team)?;
             let news = desk.new_discoveries(&me, AT_ONCE)?;
             show_news(context, &news);

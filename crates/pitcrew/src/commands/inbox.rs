@@ -38,7 +38,7 @@ pub(crate) struct Inbox {
     /// Take the oldest message that no other reader holds
     #[arg(long)]
     next: bool,
-    /// With --next: acknowledge it as soon as it is written out
+    /// With --next: acknowledge it once it is written out; a message that could not be is given back
     #[arg(long, requires = "next")]
     and_ack: bool,
     /// With --next: hold it for so long: 90s, 10m, 1h
@@ -63,7 +63,7 @@ pub(crate) struct Inbox {
     #[arg(long, conflicts_with = "limit")]
     follow: bool,
     /// List at most so many
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
 }
 
@@ -156,6 +156,7 @@ fn acknowledge(
 
 impl Inbox {
     fn take(&self, context: &mut Context<'_>, desk: &Desk<'_>, owner: &Name) -> Result<Exit, Halt> {
+        context.ui.expect_a_reader()?;
         let hold_ms = span::millis(self.hold.unwrap_or(HOLD));
         let reader = format!("{owner}/{}", pitcrew_runtime::process::own_pid());
         let Some(taken) = desk.take(owner, &reader, hold_ms)? else {
@@ -178,10 +179,14 @@ impl Inbox {
             context.ui.indented(&taken.message.body);
         }
         context.ui.flush();
-        // Only a reader that got the text has used it.
-        if self.and_ack && context.ui.is_open() {
+        // Only a reader that got the text has used it. One that did not gets it again, from whoever asks next.
+        if !context.ui.is_open() {
+            desk.give_back(owner, &id, Some(taken.attempt))?;
+            return Ok(Exit::Failed);
+        }
+        if self.and_ack {
             desk.acknowledge(owner, &[&id])?;
-        } else if !self.and_ack && !context.ui.json {
+        } else if !context.ui.json {
             context.ui.say(&format!(
                 "when you have used it: pitcrew --as {owner} inbox --ack {id}"
             ));

@@ -153,7 +153,9 @@ impl RunTeam {
 fn exit(report: &Report) -> Exit {
     match report.outcome {
         Outcome::Completed => Exit::Done,
-        Outcome::Incomplete | Outcome::TimeLimit | Outcome::FirstFailure => Exit::RunFailed,
+        Outcome::Incomplete | Outcome::ShutDown | Outcome::TimeLimit | Outcome::FirstFailure => {
+            Exit::RunFailed
+        }
         Outcome::Interrupted => Exit::Interrupted,
     }
 }
@@ -187,6 +189,11 @@ fn explain(refused: RunError, team: &str) -> Halt {
             code: "may_still_run",
             why: refused.to_string(),
             hint: "when you know that it is gone, go on with --take-over",
+        },
+        RunError::UnfitPath(_) => Halt::CannotRun {
+            code: "unfit_path",
+            why: refused.to_string(),
+            hint: "rename the folder, or move the project; nothing was started",
         },
         RunError::CannotStart(_) => Halt::CannotRun {
             code: "cannot_start",

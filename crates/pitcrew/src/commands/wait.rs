@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use pitcrew_core::roster::Team;
 use pitcrew_core::{Name, TaskId};
 use pitcrew_runtime::clock::Clock;
 use pitcrew_runtime::desk::{Desk, Happened, Wanted};
@@ -103,6 +104,7 @@ pub(super) fn wait(
     timeout: Option<Duration>,
 ) -> Result<End, Halt> {
     let desk = team.desk();
+    let roster = desk.roster()?;
     if let Some(happened) = desk.look(me, wanted)?.happened {
         return Ok(End::Happened(happened));
     }
@@ -110,6 +112,7 @@ pub(super) fn wait(
     let attention = Attention::to(&team.store)?;
     let waiting = Waiting {
         desk,
+        roster,
         me,
         wanted,
         attention,
@@ -159,6 +162,8 @@ impl End {
 /// One wait.
 struct Waiting<'a> {
     desk: Desk<'a>,
+    /// The team that is waited in.
+    roster: Team,
     me: &'a Name,
     wanted: &'a [Wanted],
     attention: Attention,
@@ -169,6 +174,8 @@ impl Waiting<'_> {
     fn end(&self) -> Result<End, Halt> {
         let begun = CLOCK.monotonic();
         loop {
+            // Nothing comes of a team that was removed, and what comes of another in its place is not for who waits here.
+            self.desk.still(&self.roster)?;
             let look = self.desk.look(self.me, self.wanted)?;
             if let Some(happened) = look.happened {
                 return Ok(End::Happened(happened));
@@ -203,16 +210,11 @@ impl Waiting<'_> {
         loop {
             match self.attention.next(left)? {
                 Event::Interrupted => return Ok(true),
-                Event::Quiet => {
-                    // A team that was removed has nothing more to wait for.
-                    self.desk.roster()?;
-                    return Ok(false);
-                }
+                Event::Quiet => return Ok(false),
                 Event::Changed(change) => {
                     let touched = |wanted: &Wanted| wanted.is_touched_by(self.me, &change);
-                    if self.wanted.iter().any(touched)
-                        || change == Change::Document(Place::Shutdown)
-                    {
+                    let ends = matches!(change, Change::Document(Place::Shutdown | Place::Team));
+                    if ends || self.wanted.iter().any(touched) {
                         return Ok(false);
                     }
                 }

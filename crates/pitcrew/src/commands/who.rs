@@ -2,6 +2,7 @@
 
 use pitcrew_core::claim::Claim;
 use pitcrew_core::task::{Status, Task};
+use pitcrew_runtime::desk::apart;
 use serde_json::{Value, json};
 
 use crate::cli::{Entry, Run};
@@ -36,6 +37,7 @@ impl Run for Who {
         );
         let heading = context.ui.styled(HEADING, &heading);
         context.ui.own_line(&heading);
+        let mut said = Vec::new();
         for row in rows {
             let text = |key: &str| match row[key].as_str() {
                 Some("") | None => "-".to_string(),
@@ -59,44 +61,61 @@ impl Run for Who {
                 text("role"),
                 tasks,
                 row["unread"]
+                    .as_u64()
+                    .map_or("?".to_string(), |unread| unread.to_string())
             );
             context.ui.line(&line);
             for claim in row["claims"].as_array().into_iter().flatten() {
                 context.ui.line(&holds(claim));
+            }
+            let unreadable = row["unreadable"].as_array().into_iter().flatten();
+            for why in unreadable.filter_map(Value::as_str) {
+                // What all members share is said once.
+                if !said.iter().any(|said| said == why) {
+                    context.ui.say(why);
+                    said.push(why.to_string());
+                }
             }
         }
         Ok(Exit::Done)
     }
 }
 
-/// Everybody who has a mailbox in the team, as JSON: the members in the order of the roster, then the leader.
+/// Everybody who has a mailbox in the team, as JSON: the members in the order of the roster, then the leader. What
+/// cannot be read is `null`, and `unreadable` says why.
 pub(crate) fn members(team: &OpenTeam) -> Result<Vec<Value>, Halt> {
     let desk = team.desk();
     let (roster, board) = (desk.roster()?, desk.tasks()?);
-    let (claims, now) = (desk.claims()?, desk.now());
+    let (claims, now) = (apart(desk.claims())?, desk.now());
     let mut rows = Vec::new();
     for name in roster.everybody() {
-        let unread = desk.count_unread(&name)?;
+        let unread = apart(desk.count_unread(&name))?;
         let member = roster.member(name.as_str());
         let holds = |task: &&Task| {
             task.status == Status::InProgress && task.owner.as_deref() == Some(name.as_str())
         };
         let tasks = board.tasks.iter().filter(holds);
         let tasks: Vec<&str> = tasks.map(|task| task.id.as_str()).collect();
-        let held: Vec<&Claim> = claims
-            .held(now)
-            .filter(|claim| claim.member == name)
-            .collect();
-        rows.push(json!({
+        let held: Option<Vec<&Claim>> = claims.as_ref().ok().map(|claims| {
+            let held = claims.held(now);
+            held.filter(|claim| claim.member == name).collect()
+        });
+        let unreadable = [unread.as_ref().err(), claims.as_ref().err()];
+        let unreadable: Vec<&String> = unreadable.into_iter().flatten().collect();
+        let mut row = json!({
             "name": name.as_str(),
             "seat": member.map(|member| member.seat.unwrap_or_default()),
             "role": member.map(|member| member.role.as_str()),
             "profile": member.and_then(|member| member.profile.as_deref()),
             "incarnation": member.map(|member| member.incarnation),
             "tasks": tasks,
-            "unread": unread,
+            "unread": unread.as_ref().ok(),
             "claims": held,
-        }));
+        });
+        if !unreadable.is_empty() {
+            row["unreadable"] = json!(unreadable);
+        }
+        rows.push(row);
     }
     Ok(rows)
 }

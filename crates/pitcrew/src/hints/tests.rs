@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use pitcrew_core::claim::{Case, Claims, FilePath, Lines, Patience, Request};
 use pitcrew_core::limiter::{Ask, Limiter, Limits};
@@ -13,6 +13,8 @@ use pitcrew_core::{Name, Timestamp};
 use pitcrew_runtime::clock::EntropyError;
 
 use super::*;
+use crate::cli::Entry;
+use crate::commands;
 
 fn s(text: &str) -> String {
     text.to_string()
@@ -100,6 +102,22 @@ fn refusals() -> Vec<(Refusal, &'static str, &'static str)> {
             Refusal::TeamExists { team: team.clone() },
             "team_exists",
             "team rm t",
+        ),
+        (
+            Refusal::LeaderOnly {
+                member: member.clone(),
+                action: s("remove the team"),
+            },
+            "leader_only",
+            "pitcrew send leader",
+        ),
+        (
+            Refusal::ShutDown {
+                team: team.clone(),
+                at: s("2026-11-30T16:00:00.000Z"),
+            },
+            "shut_down",
+            "pitcrew team collect t",
         ),
         (
             Refusal::TeamLive {
@@ -378,6 +396,84 @@ fn every_refusal_has_a_row() {
             !row.hint.contains(&refusal.to_string()),
             "{refusal:?} is said twice"
         );
+    }
+}
+
+/// Every `pitcrew …` between backticks in `text`.
+fn commands_in(text: &str) -> impl Iterator<Item = &str> {
+    let quoted = text.split('`').skip(1).step_by(2);
+    quoted.filter_map(|quoted| quoted.strip_prefix("pitcrew "))
+}
+
+/// The words of `line` that name a command and are none.
+fn unknown_words(line: &str) -> Option<String> {
+    let mut words = line.split_whitespace().peekable();
+    // What stands before the command takes a value, or none.
+    while let Some(flag) = words.next_if(|word| word.starts_with("--")) {
+        if ["--as", "--team", "--root"].contains(&flag) {
+            words.next();
+        }
+    }
+    let is_letter = |c: char| c.is_ascii_lowercase() || c == '-';
+    let is_word = |word: &&str| !word.starts_with('-') && word.chars().all(is_letter);
+    let mut entries: Vec<&'static Entry> = commands::table().collect();
+    let mut path = Vec::new();
+    while !entries.is_empty() {
+        let word = words.next().filter(is_word)?;
+        path.push(word);
+        match entries.iter().find(|entry| entry.name == word) {
+            Some(entry) => entries = entry.below().iter().collect(),
+            None => return Some(path.join(" ")),
+        }
+    }
+    None
+}
+
+/// The texts below `folder` that name commands: sources and pages.
+fn texts(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
+    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        let path = entry.path();
+        let name = entry.file_name();
+        let is_text = path
+            .extension()
+            .is_some_and(|end| end == "rs" || end == "md");
+        if path.is_dir()
+            && !["target", ".git", ".omp", "decisions"]
+                .iter()
+                .any(|skipped| name == *skipped)
+        {
+            texts(&path, found);
+        } else if is_text {
+            found.push((path.clone(), std::fs::read_to_string(&path).unwrap()));
+        }
+    }
+}
+
+#[test]
+fn every_command_that_is_named_anywhere_exists() {
+    assert_eq!(unknown_words("team shutdown x"), None);
+    assert_eq!(unknown_words("--team t team stop x"), Some(s("team stop")));
+    for (refusal, ..) in refusals() {
+        let hint = row(&Halt::Refused(refusal)).hint;
+        let unknown: Vec<String> = commands_in(&hint).filter_map(unknown_words).collect();
+        assert!(unknown.is_empty(), "{hint}: {unknown:?}");
+    }
+    let mut found = Vec::new();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .nth(2)
+        .unwrap();
+    texts(root, &mut found);
+    assert!(found.len() > 100);
+    for (path, text) in found {
+        for line in text.lines() {
+            let unknown: Vec<String> = commands_in(line).filter_map(unknown_words).collect();
+            assert!(
+                unknown.is_empty(),
+                "{}: {line}: {unknown:?}",
+                path.display()
+            );
+        }
     }
 }
 

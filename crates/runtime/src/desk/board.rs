@@ -108,7 +108,7 @@ impl Desk<'_> {
                 return Ok(());
             }
             Err(StoreFailure::CorruptDocument { why, .. }) => why,
-            Err(escapes @ StoreFailure::Escapes { .. }) => escapes.to_string(),
+            Err(failure) if failure.is_of_one_file() => failure.in_words(),
             Err(failure) => return Err(failure.into()),
         };
         let id = id.to_string();
@@ -143,7 +143,7 @@ impl Desk<'_> {
                 Ok(known) => match read(&known) {
                     Ok(()) => continue,
                     Err(StoreFailure::CorruptDocument { why, .. }) => why,
-                    Err(escapes @ StoreFailure::Escapes { .. }) => escapes.to_string(),
+                    Err(failure) if failure.is_of_one_file() => failure.in_words(),
                     Err(failure) => return Err(failure.into()),
                 },
                 Err(refused) => refused.to_string(),

@@ -75,9 +75,10 @@ impl Desk<'_> {
     /// Claims lines for whoever speaks. A wish with patience may answer a place in line instead.
     ///
     /// # Errors
-    /// As [`Desk::speaker`] and [`Claims::claim`] say. `unknown_member` when the member was removed meanwhile.
+    /// As [`Desk::speaker`] and [`Claims::claim`] say. `unknown_member` when the member was removed meanwhile,
+    /// `shut_down`.
     pub fn claim_lines(&self, who: &Credentials, wish: &ClaimWish) -> Result<Answer, NotDone> {
-        let member = self.speaker(&self.roster()?, who)?.name;
+        let member = self.speaker(&self.open_roster()?, who)?.name;
         let answer = self.claim_lines_as(&Request {
             member: &member,
             file: &wish.file,

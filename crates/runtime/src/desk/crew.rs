@@ -44,7 +44,8 @@ pub struct Plan {
 pub struct Blueprint {
     /// The team with its members.
     pub team: Team,
-    tasks: Vec<(TaskId, Task)>,
+    /// Its tasks, in the order of the plan.
+    pub tasks: Vec<(TaskId, Task)>,
 }
 
 impl Desk<'_> {
@@ -70,19 +71,9 @@ impl Desk<'_> {
         Ok(Blueprint { team, tasks })
     }
 
-    /// Writes the tasks of a team whose document was just made. Answers their ids in the order of the plan.
-    ///
-    /// # Errors
-    /// `task_exists` when somebody added a task of that id in between.
-    pub fn move_in(&self, blueprint: &Blueprint) -> Result<Vec<TaskId>, NotDone> {
-        self.write_tasks(blueprint.tasks.clone())
-            .map_err(|unwritten| unwritten.why)
-    }
-
     /// Founds the team in a store that is its own already: whole, or not at all when a member or a task cannot be. The
     /// team document is written in one step and before the tasks, so of several founders at once one wins. Where a
-    /// project makes the team's place and its document in one step, [`Desk::draw_up`] and [`Desk::move_in`] stand
-    /// around that step instead.
+    /// project makes the team's place with everything in it in one step, [`Desk::draw_up`] says what that is.
     ///
     /// # Errors
     /// `team_exists`, and as [`Desk::draw_up`] says.
@@ -99,15 +90,17 @@ impl Desk<'_> {
                     Ok(())
                 }
             })??;
-        self.move_in(&blueprint)?;
+        self.write_tasks(blueprint.tasks)
+            .map_err(|unwritten| unwritten.why)?;
         Ok(blueprint.team)
     }
 
     /// Adds a member.
     ///
     /// # Errors
-    /// As [`Team::add`] says.
+    /// As [`Team::add`] says, and `shut_down`.
     pub fn add_member(&self, recruit: &Recruit) -> Result<Team, NotDone> {
+        self.takes_work()?;
         self.change_roster(|team| team.add(recruit.clone()).map(|()| team.clone()))
     }
 
@@ -140,6 +133,14 @@ impl Desk<'_> {
         Ok((token, incarnation))
     }
 
+    /// Ends a member's token: what still has it can speak for nobody any more.
+    ///
+    /// # Errors
+    /// `unknown_member`.
+    pub fn retire_token(&self, name: &str) -> Result<(), NotDone> {
+        self.change_roster(|team| team.retire_token(name))
+    }
+
     pub(super) fn change_roster<A>(
         &self,
         mut step: impl FnMut(&mut Team) -> Result<A, Refusal>,
@@ -168,7 +169,12 @@ impl Desk<'_> {
             .map(|shutdown| shutdown.shutdown_at))
     }
 
-    /// Marks the team as shut down, and ends what its members hold. Its files stay readable.
+    /// Marks the team as shut down, and ends what its members hold. Its files stay readable. Again, the time of the
+    /// first end stays.
+    ///
+    /// From then on the team takes no new work: no task is added, claimed or put back, no lines are claimed, nothing is
+    /// set aside of a budget, no member is added. What was begun can be ended, and mail and findings go on, so that
+    /// whoever ends something can say so. A run that goes on with the team takes the mark away.
     ///
     /// # Errors
     /// When that cannot be kept.
@@ -177,7 +183,7 @@ impl Desk<'_> {
             shutdown_at: self.now().to_string(),
         };
         self.store.update::<Shutdown, (), Refusal>(&(), |slot| {
-            *slot = Some(shutdown.clone());
+            slot.get_or_insert_with(|| shutdown.clone());
             Ok(())
         })??;
         self.end_everybody()

@@ -2,12 +2,14 @@
 //!
 //! The index is a cache beside the log. Reading commands use it and never write it; commands that write anyway bring
 //! it up to the end of the log, so that whoever lists next reads only what is new. When it does not fit its log (cut,
-//! replaced, written by another machine) it is dropped and the log is read again, and the report says so.
+//! replaced, written by another machine) it goes back to the last line that it knows and that still stands there, and
+//! reads on from it; the report says so until its reader acknowledges something.
 
 use std::collections::VecDeque;
+use std::ops::ControlFlow;
 
 use pitcrew_core::Name;
-use pitcrew_core::mailbox::{Damage, Head, Unread, read_head};
+use pitcrew_core::mailbox::{Damage, Head, Mark, MessageKey, Unread, read_head};
 use pitcrew_store::{Cursor, Document, Log, Page, PageLine, Place, Store, StoreExt, StoreFailure};
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +36,9 @@ pub struct MailIndex {
     /// How many there are.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub damaged: u64,
+    /// That the log was cut or replaced, and from where on. Whoever acknowledges next was told, and it is dropped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut: Option<Damage>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
@@ -73,10 +78,25 @@ impl MailIndex {
         }
     }
 
-    fn lost(&mut self, why: String) {
-        *self = Self::default();
-        self.damaged = 1;
-        self.damage.push_back(Damage { at: 0, len: 0, why });
+    /// Goes back to `known`, a line that is still there and its end, or to the start.
+    fn lost(&mut self, known: Option<(Mark, Cursor)>, why: String) {
+        let at = known.as_ref().map_or(0, |(_, end)| *end);
+        match known {
+            Some((mark, end)) => {
+                let before = self.damage.len() as u64;
+                self.damage.retain(|damage| damage.at < end);
+                self.damaged -= (before - self.damage.len() as u64).min(self.damaged);
+                self.unread.rewind(mark, end);
+            }
+            None => *self = Self::default(),
+        }
+        self.cut = Some(Damage { at, len: 0, why });
+    }
+
+    /// What is to be reported: where the log was cut, then the first places that hold no record, and how many.
+    pub(super) fn findings(self) -> (Vec<Damage>, u64) {
+        let found = self.damaged + u64::from(self.cut.is_some());
+        (self.cut.into_iter().chain(self.damage).collect(), found)
     }
 }
 
@@ -86,7 +106,7 @@ pub(super) fn each_line(
     store: &dyn Store,
     log: &Log,
     from: Cursor,
-    mut each: impl FnMut(PageLine<'_>) -> std::ops::ControlFlow<()>,
+    mut each: impl FnMut(PageLine<'_>) -> ControlFlow<()>,
 ) -> Result<u64, StoreFailure> {
     let mut cursor = from;
     loop {
@@ -109,38 +129,53 @@ impl Desk<'_> {
         // An index that cannot be read is no loss: the log says everything again.
         let kept = match self.store.view::<MailIndex>(owner) {
             Ok(kept) => kept.unwrap_or_default(),
-            Err(StoreFailure::CorruptDocument { .. }) => MailIndex::default(),
+            Err(failure) if failure.is_of_one_file() => MailIndex::default(),
             Err(failure) => return Err(failure.into()),
         };
         self.fitted(owner, kept)
     }
 
-    /// `index` if it fits the log of `owner`, else one that knows only that the log was cut or replaced.
+    /// `index` if it fits the log of `owner`. Of a log that was cut or replaced what still stands there is known, by
+    /// the last line of the index's trail that does, and the rest is read again: so nothing new is missed, and what
+    /// was acknowledged stays so.
     fn fitted(&self, owner: &Name, mut index: MailIndex) -> Result<MailIndex, NotDone> {
-        let Some(mark) = index.unread.mark().cloned() else {
+        let Some(last) = index.unread.mark().cloned() else {
             return Ok(index);
         };
         let log = Log::Mailbox(owner.clone());
-        let (scanned, page) = (index.unread.scanned(), self.store.read(&log, mark.at, 1));
-        match page {
-            Ok(page) => {
-                let fits = |line: PageLine<'_>| {
-                    line.at == mark.at && line.end == scanned && index.unread.recognizes(line.bytes)
-                };
-                if !page.lines().next().is_some_and(fits) {
-                    index.lost(format!(
-                        "the mailbox was replaced: it was read up to byte {scanned}"
-                    ));
-                }
-            }
-            Err(StoreFailure::LogTruncated { len, .. }) => {
-                index.lost(format!(
-                    "the mailbox was cut to {len} bytes: it was read up to byte {scanned}"
-                ));
-            }
-            Err(failure) => return Err(failure.into()),
+        let scanned = index.unread.scanned();
+        if self.end_of(&log, &last)? == Some(scanned) {
+            return Ok(index);
         }
+        let why = match self.store.read(&log, scanned, 1) {
+            Err(StoreFailure::LogTruncated { len, .. }) => {
+                format!("the mailbox was cut to {len} bytes: it was read up to byte {scanned}")
+            }
+            Ok(_) => format!("the mailbox was replaced: it was read up to byte {scanned}"),
+            Err(failure) => return Err(failure.into()),
+        };
+        let trail: Vec<Mark> = index.unread.trail().cloned().collect();
+        for mark in trail {
+            if let Some(end) = self.end_of(&log, &mark)? {
+                index.lost(Some((mark, end)), why);
+                return Ok(index);
+            }
+        }
+        index.lost(None, why);
         Ok(index)
+    }
+
+    /// Where the line of `mark` ends, if it still stands where it stood.
+    fn end_of(&self, log: &Log, mark: &Mark) -> Result<Option<Cursor>, NotDone> {
+        let page = match self.store.read(log, mark.at, 1) {
+            Ok(page) => page,
+            Err(StoreFailure::LogTruncated { .. }) => return Ok(None),
+            Err(failure) => return Err(failure.into()),
+        };
+        let is_it = |line: &PageLine<'_>| {
+            line.at == mark.at && MessageKey::of_bytes(line.bytes) == mark.digest
+        };
+        Ok(page.lines().next().filter(is_it).map(|line| line.end))
     }
 
     /// Reads on from where `index` stands until the log ends or the index is full of messages that are open to the
@@ -152,34 +187,74 @@ impl Desk<'_> {
     ) -> Result<Option<u64>, NotDone> {
         let log = Log::Mailbox(owner.clone());
         loop {
+            let goes_on = index.unread.settled().is_some();
+            if goes_on {
+                self.settle_rest(&log, index)?;
+                if !index.unread.make_room() {
+                    return Ok(None);
+                }
+            }
+            let from = index.unread.scanned();
             let mut full = false;
-            let partial = each_line(self.store, &log, index.unread.scanned(), |line| {
+            let partial = each_line(self.store, &log, from, |line| {
                 full = !index.absorb(line);
                 if full {
-                    std::ops::ControlFlow::Break(())
+                    ControlFlow::Break(())
                 } else {
-                    std::ops::ControlFlow::Continue(())
+                    ControlFlow::Continue(())
                 }
             })?;
+            if (from == 0 || goes_on) && index.unread.has_forgotten() {
+                self.look_back(&log, index)?;
+            }
             if !full {
                 return Ok(Some(partial));
             }
-            self.settle_rest(&log, index)?;
-            if index.unread.is_full() {
-                return Ok(None);
-            }
+            index.unread.settle_to(index.unread.scanned());
         }
     }
 
-    /// Closes what later lines of the log say is closed.
-    fn settle_rest(&self, log: &Log, index: &mut MailIndex) -> Result<(), NotDone> {
-        each_line(self.store, log, index.unread.scanned(), |line| {
-            match read_head(line.bytes) {
-                Ok(Head::Message { .. } | Head::Other) | Err(_) => {}
-                Ok(head) => index.unread.settle(head),
+    /// Looks through what was absorbed once more, for what the index has forgotten since.
+    fn look_back(&self, log: &Log, index: &mut MailIndex) -> Result<(), NotDone> {
+        let end = index.unread.scanned();
+        each_line(self.store, log, 0, |line| {
+            if line.at >= end || index.unread.open().len() == 0 {
+                return ControlFlow::Break(());
             }
-            std::ops::ControlFlow::Continue(())
+            if let Ok(head) = read_head(line.bytes) {
+                index.unread.look_back(line.at, head);
+            }
+            ControlFlow::Continue(())
         })?;
+        Ok(())
+    }
+
+    /// Closes what later lines of the log say is closed, those that were not looked through yet.
+    fn settle_rest(&self, log: &Log, index: &mut MailIndex) -> Result<(), NotDone> {
+        if index.unread.open().len() == 0 {
+            return Ok(());
+        }
+        let scanned = index.unread.scanned();
+        let from = index.unread.settled().unwrap_or(scanned).max(scanned);
+        let unread = &mut index.unread;
+        let mut settle = |from: Cursor| {
+            let mut end = from;
+            each_line(self.store, log, from, |line| {
+                match read_head(line.bytes) {
+                    Ok(Head::Other) | Err(_) => {}
+                    Ok(head) => unread.settle(head),
+                }
+                end = line.end;
+                ControlFlow::Continue(())
+            })
+            .map(|_| end)
+        };
+        let end = match settle(from) {
+            // The log was cut behind what was absorbed, so there is less to look through than before.
+            Err(StoreFailure::LogTruncated { .. }) => settle(scanned)?,
+            end => end?,
+        };
+        index.unread.settle_to(end);
         Ok(())
     }
 

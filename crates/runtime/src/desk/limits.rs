@@ -154,6 +154,10 @@ impl Desk<'_> {
     /// # Errors
     /// As [`Limiter::acquire`] says; `limiter_unreachable`.
     pub fn acquire(&self, call: &Spending<'_>) -> Result<Admission, NotDone> {
+        match self.takes_work() {
+            Err(NotDone::Failed(Failure::Store(failure))) => return self.without_limiter(&failure),
+            answered => answered?,
+        }
         let granted = self.on_whole(|limiter: &mut Limiter| {
             let reset = limiter.reset();
             let ask = Ask {

@@ -357,13 +357,31 @@ impl Desk<'_> {
         for id in ids {
             receipts.push(line_of(&Receipt::delivered(id, self.now()))?);
         }
-        if !receipts.is_empty() {
+        if receipts.is_empty() {
+            // Who acknowledges nothing has still seen what there was to report.
+            self.forget_cut(owner)?;
+        } else {
             let lines: Vec<&[u8]> = receipts.iter().map(Vec::as_slice).collect();
             self.store.append(&Log::Mailbox(owner.clone()), &lines)?;
-            self.refresh_index(owner);
+            // As with every refreshing, the receipts are what counts, and they are durable.
+            let _ = self.with_index(owner, |index| {
+                index.cut = None;
+                Ok(())
+            });
             self.move_offset(owner);
         }
         Ok(())
+    }
+
+    /// Drops the note that the log was cut, once its reader was told.
+    fn forget_cut(&self, owner: &Name) -> Result<(), NotDone> {
+        if self.kept_index(owner)?.cut.is_none() {
+            return Ok(());
+        }
+        self.with_index(owner, |index| {
+            index.cut = None;
+            Ok(())
+        })
     }
 
     /// Ends a reader's hold on a message without acknowledging it: the next reader gets it at once. With `attempt`,

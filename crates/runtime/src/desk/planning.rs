@@ -3,7 +3,7 @@
 //! Several tasks are added together or not at all, as far as rules go. They are written one by one, what others wait
 //! for first, so that a crash leaves no task that waits for nothing.
 
-use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 use pitcrew_core::roster::Team;
 use pitcrew_core::task::{Task, check_dependencies};
@@ -41,9 +41,10 @@ impl Desk<'_> {
     /// Adds tasks: all of them, or none when one of them cannot be. Answers their ids in the order given.
     ///
     /// # Errors
-    /// `invalid_input` for an empty description, `unknown_member`, `task_exists`, `invalid_dependency`.
+    /// `invalid_input` for an empty description, `invalid_task_id`, `unknown_member`, `task_exists`,
+    /// `invalid_dependency`, `shut_down`.
     pub fn add_tasks(&self, plans: &[TaskPlan]) -> Result<Vec<TaskId>, NotDone> {
-        let team = self.roster()?;
+        let team = self.open_roster()?;
         let numbers_itself = plans.iter().any(|plan| plan.id.is_none());
         for _ in 0..ROUNDS {
             let tasks = self.lay_out(&team, &self.tasks()?, plans)?;
@@ -64,10 +65,7 @@ impl Desk<'_> {
     }
 
     pub(super) fn write_tasks(&self, tasks: Vec<(TaskId, Task)>) -> Result<Vec<TaskId>, Unwritten> {
-        // What others wait for is written first, so that a crash leaves no task that waits for nothing.
-        let mut order: Vec<usize> = (0..tasks.len()).collect();
-        order.sort_by(|a, b| waits_for(&tasks, *a, *b));
-        for (written, index) in order.into_iter().enumerate() {
+        for (written, index) in in_order(&tasks).into_iter().enumerate() {
             let (id, task) = &tasks[index];
             let kept = self
                 .store
@@ -109,7 +107,7 @@ impl Desk<'_> {
         let edges: Vec<(&str, &[String])> = all
             .map(|task| (task.id.as_str(), task.blocked_by.as_slice()))
             .collect();
-        check_dependencies(&edges)?;
+        check_dependencies(&edges, board.tasks.len())?;
         Ok(tasks)
     }
 
@@ -119,14 +117,19 @@ impl Desk<'_> {
         board: &TaskBoard,
         plans: &[TaskPlan],
     ) -> Result<Vec<(TaskId, Task)>, NotDone> {
-        let mut taken: Vec<String> = board.tasks.iter().map(|task| task.id.clone()).collect();
-        taken.extend(board.unreadable.iter().map(|task| task.id.clone()));
-        taken.extend(
-            plans
-                .iter()
-                .filter_map(|plan| plan.id.as_ref().map(ToString::to_string)),
-        );
-        let mut named: Vec<String> = board.tasks.iter().map(|task| task.id.clone()).collect();
+        let there = board.tasks.iter().map(|task| task.id.as_str());
+        let taken = there
+            .clone()
+            .chain(board.unreadable.iter().map(|task| task.id.as_str()))
+            .chain(
+                plans
+                    .iter()
+                    .filter_map(|plan| plan.id.as_ref().map(TaskId::as_str)),
+            );
+        let mut next = next_number(taken);
+        let mut named: BTreeMap<String, String> = there
+            .map(|id| (id.to_ascii_lowercase(), id.to_string()))
+            .collect();
         let mut tasks = Vec::with_capacity(plans.len());
         for plan in plans {
             if plan.description.trim().is_empty() {
@@ -136,17 +139,15 @@ impl Desk<'_> {
                 team.worker(assignee)?;
             }
             let id = match &plan.id {
-                Some(id) => id.clone(),
-                None => TaskId::new(&next_number(&taken).to_string())?,
+                Some(id) => TaskId::fresh(id.as_str())?,
+                None => {
+                    next += 1;
+                    TaskId::new(&(next - 1).to_string())?
+                }
             };
-            if let Some(double) = named
-                .iter()
-                .find(|known| known.eq_ignore_ascii_case(id.as_str()))
-            {
-                return Err(Refusal::TaskExists { id: double.clone() }.into());
+            if let Some(double) = named.insert(id.as_str().to_ascii_lowercase(), id.to_string()) {
+                return Err(Refusal::TaskExists { id: double }.into());
             }
-            named.push(id.to_string());
-            taken.push(id.to_string());
             let mut task = Task::new(&id, &plan.description, self.now());
             task.assignee.clone_from(&plan.assignee);
             task.blocked_by = plan.blocked_by.iter().map(ToString::to_string).collect();
@@ -156,9 +157,8 @@ impl Desk<'_> {
     }
 }
 
-fn next_number(taken: &[String]) -> u64 {
+fn next_number<'a>(taken: impl Iterator<Item = &'a str>) -> u64 {
     taken
-        .iter()
         .filter_map(|id| id.parse::<u64>().ok())
         .filter(|number| *number < u64::MAX)
         .max()
@@ -166,23 +166,36 @@ fn next_number(taken: &[String]) -> u64 {
         + 1
 }
 
-fn waits_for(tasks: &[(TaskId, Task)], a: usize, b: usize) -> Ordering {
-    let depth = |index: usize| {
-        let mut reached = 0;
-        let mut layer = vec![index];
-        // A new task is at most as deep as there are new tasks, since there is no cycle.
-        while !layer.is_empty() && reached <= tasks.len() {
-            let on: Vec<usize> = layer
-                .iter()
-                .flat_map(|index| &tasks[*index].1.blocked_by)
-                .filter_map(|id| tasks.iter().position(|(other, _)| other.as_str() == id))
-                .collect();
-            layer = on;
-            layer.sort_unstable();
-            layer.dedup();
-            reached += 1;
+/// The places of `tasks`, those first that others wait for, so that a crash leaves no task that waits for nothing.
+/// Looks at every task and everything that it waits for once; what is on a cycle, which the rules refuse, comes last.
+fn in_order(tasks: &[(TaskId, Task)]) -> Vec<usize> {
+    let places: BTreeMap<&str, usize> = (0..)
+        .zip(tasks)
+        .map(|(place, (id, _))| (id.as_str(), place))
+        .collect();
+    let mut waiting = vec![Vec::new(); tasks.len()];
+    let mut left = vec![0_usize; tasks.len()];
+    for (place, (_, task)) in tasks.iter().enumerate() {
+        for on in task
+            .blocked_by
+            .iter()
+            .filter_map(|id| places.get(id.as_str()))
+        {
+            waiting[*on].push(place);
+            left[place] += 1;
         }
-        reached
-    };
-    depth(a).cmp(&depth(b))
+    }
+    let mut order: Vec<usize> = (0..tasks.len()).filter(|place| left[*place] == 0).collect();
+    let mut next = 0;
+    while let Some(done) = order.get(next).copied() {
+        next += 1;
+        for place in &waiting[done] {
+            left[*place] -= 1;
+            if left[*place] == 0 {
+                order.push(*place);
+            }
+        }
+    }
+    order.extend((0..tasks.len()).filter(|place| left[*place] > 0));
+    order
 }

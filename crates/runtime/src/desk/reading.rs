@@ -153,18 +153,17 @@ impl Desk<'_> {
             let end = self.catch_up(owner, &mut index)?;
             unread += index.unread.open().len() as u64;
             if let Some(partial) = end {
-                let mut counts = MailCounts {
-                    unread,
-                    damage: index.damage.into(),
-                    damaged: index.damaged,
-                };
+                let scanned = index.unread.scanned();
+                let (mut damage, mut damaged) = index.findings();
                 if partial > 0 {
-                    counts.damaged += 1;
-                    counts
-                        .damage
-                        .push(cut_tail(index.unread.scanned(), partial));
+                    damaged += 1;
+                    damage.push(cut_tail(scanned, partial));
                 }
-                return Ok(counts);
+                return Ok(MailCounts {
+                    unread,
+                    damage,
+                    damaged,
+                });
             }
             index.unread.next_window();
         }
@@ -202,6 +201,7 @@ impl Desk<'_> {
         let mut reader = LineReader::new(*self, owner);
         loop {
             let end = self.catch_up(owner, &mut index)?;
+            let mut wanted = true;
             for open in index.unread.open() {
                 let Some(line) = reader.line(open.at)? else {
                     continue;
@@ -221,17 +221,18 @@ impl Desk<'_> {
                 })?
                 .is_break()
                 {
-                    return Ok(MailReport {
-                        damage: index.damage.into(),
-                        damaged: index.damaged,
-                        ..report
-                    });
+                    wanted = false;
+                    break;
                 }
             }
+            if !wanted {
+                (report.damage, report.damaged) = index.findings();
+                return Ok(report);
+            }
             if let Some(partial) = end {
-                report.damage = index.damage.into();
-                report.damaged = index.damaged;
-                report.cut_tail(index.unread.scanned(), partial);
+                let scanned = index.unread.scanned();
+                (report.damage, report.damaged) = index.findings();
+                report.cut_tail(scanned, partial);
                 return Ok(report);
             }
             index.unread.next_window();

@@ -3,6 +3,8 @@
 //! A heartbeat tells when a member last claimed or moved a task through a command, and nothing else: between two
 //! commands a member is silent however hard it works. So `heartbeat_stale` is the reference's flag with the
 //! reference's meaning, for people and programs that look at it. Nothing is ever taken from a member because of it.
+//!
+//! A file that cannot be read is part of the answer, with the reason; all the others are answered from.
 
 use pitcrew_core::limiter::Limiter;
 use pitcrew_core::refusal::NameKind;
@@ -13,7 +15,9 @@ use pitcrew_store::{Log, StoreExt, StoreFailure};
 use serde_json::Value;
 
 use super::index::each_line;
-use super::{Desk, NotDone, TaskBoard};
+use super::{Desk, Failure, NotDone, TaskBoard};
+use crate::process::Presence;
+use crate::run::record::ProcessRecord;
 
 /// How old a heartbeat may be before it counts as stale, in milliseconds. The reference's own span.
 pub const HEARTBEAT_FRESH_MS: i64 = 30_000;
@@ -25,6 +29,8 @@ pub struct MemberStatus {
     pub name: String,
     /// The pane that the roster names.
     pub pane_id: Option<String>,
+    /// Whether its turn was begun and never ended, and the turn's process is observed gone: whoever ran it was killed.
+    pub gone: bool,
     /// Whether there is no heartbeat, or none younger than [`HEARTBEAT_FRESH_MS`].
     pub heartbeat_stale: bool,
     /// Reports in its outbox that nobody has read.
@@ -33,6 +39,8 @@ pub struct MemberStatus {
     pub unread: u64,
     /// Places in its mailbox that hold no record.
     pub damaged: u64,
+    /// Its files that cannot be read, and why. What they would say is left at nothing above.
+    pub unreadable: Vec<String>,
 }
 
 /// How a team stands.
@@ -52,16 +60,43 @@ pub struct TeamStatus {
     pub leader_unread: u64,
     /// When it was shut down, if it was.
     pub shut_down_at: Option<String>,
+    /// The leader's mailbox and the team's own files, when they cannot be read, and why.
+    pub unreadable: Vec<String>,
     /// Its limiter, when there is a limit; why it cannot be read, when it cannot.
     pub limiter: Option<Result<Limiter, String>>,
+}
+
+/// `answer`, or in words why one file cannot be read, for whoever answers from many and goes on with the others.
+///
+/// # Errors
+/// Whatever no single file is to blame for.
+pub fn apart<T>(answer: Result<T, NotDone>) -> Result<Result<T, String>, NotDone> {
+    match answer {
+        Ok(answer) => Ok(Ok(answer)),
+        Err(NotDone::Failed(Failure::Store(failure))) if failure.is_of_one_file() => {
+            Ok(Err(failure.in_words()))
+        }
+        Err(not_done) => Err(not_done),
+    }
+}
+
+/// `answer`, or nothing and the reason in `unreadable`.
+fn noted<T: Default>(
+    unreadable: &mut Vec<String>,
+    answer: Result<T, NotDone>,
+) -> Result<T, NotDone> {
+    Ok(apart(answer)?.unwrap_or_else(|why| {
+        unreadable.push(why);
+        T::default()
+    }))
 }
 
 impl Desk<'_> {
     /// How the team stands now.
     ///
     /// # Errors
-    /// `team_not_found`, or when something cannot be read. A task or heartbeat that makes no sense is part of the
-    /// answer.
+    /// `team_not_found`, or when the team or the list of its tasks cannot be read. Any other file that cannot be read
+    /// is part of the answer.
     pub fn status(&self) -> Result<TeamStatus, NotDone> {
         let (team, team_as_written) = self.written::<Team>(&())?.ok_or_else(|| self.unknown())?;
         let (board, tasks_as_written) = self.board_as_written()?;
@@ -70,14 +105,18 @@ impl Desk<'_> {
             .iter()
             .map(|member| self.member_status(member))
             .collect::<Result<_, _>>()?;
+        let mut unreadable = Vec::new();
+        let leader_unread = noted(&mut unreadable, self.count_unread(&Name::leader()))?;
+        let shut_down_at = noted(&mut unreadable, self.shut_down_at())?;
         Ok(TeamStatus {
             team,
             team_as_written,
             board,
             tasks_as_written,
             members,
-            leader_unread: self.count_unread(&Name::leader())?,
-            shut_down_at: self.shut_down_at()?,
+            leader_unread,
+            shut_down_at,
+            unreadable,
             limiter: self.limits_in_force()?,
         })
     }
@@ -86,6 +125,7 @@ impl Desk<'_> {
         match self.store.view::<Limiter>(&()) {
             Ok(limiter) => Ok(limiter.filter(|limiter| limiter.limits().is_on()).map(Ok)),
             Err(StoreFailure::CorruptDocument { why, .. }) => Ok(Some(Err(why))),
+            Err(failure) if failure.is_of_one_file() => Ok(Some(Err(failure.in_words()))),
             Err(failure) => Err(failure.into()),
         }
     }
@@ -102,29 +142,52 @@ impl Desk<'_> {
         let mut status = MemberStatus {
             name: member.name.clone(),
             pane_id: member.pane_id.clone(),
+            gone: false,
             heartbeat_stale: true,
             outbox_new: 0,
             unread: 0,
             damaged: 0,
+            unreadable: Vec::new(),
         };
         // A name that another program wrote and that breaks the naming rule has no files here.
         if let Ok(name) = Name::new(NameKind::Member, &member.name) {
-            status.heartbeat_stale = self.is_silent(&name)?;
-            status.outbox_new = self.outbox_new(&name)?;
-            let mail = self.count_mail(&name)?;
+            let unreadable = &mut status.unreadable;
+            status.gone = noted(unreadable, self.is_gone(&name))?;
+            status.heartbeat_stale =
+                noted(unreadable, self.last_beat(&name))?.is_none_or(|at| self.is_stale(at));
+            status.outbox_new = noted(unreadable, self.outbox_new(&name))?;
+            let mail = noted(unreadable, self.count_mail(&name))?;
             (status.unread, status.damaged) = (mail.unread, mail.damaged);
         }
         Ok(status)
     }
 
-    fn is_silent(&self, name: &Name) -> Result<bool, NotDone> {
+    /// Silence is not death: only a process that was looked for and not found is gone.
+    fn is_gone(&self, name: &Name) -> Result<bool, NotDone> {
+        let turn = match self.store.view::<ProcessRecord>(name) {
+            Ok(turn) => turn.filter(|turn| turn.ended_at.is_none()),
+            Err(StoreFailure::CorruptDocument { .. }) => None,
+            Err(failure) => return Err(failure.into()),
+        };
+        let process = turn.and_then(|turn| turn.process);
+        let presence = process.map(|process| process.presence());
+        Ok(matches!(
+            presence,
+            Some(Presence::Gone | Presence::Recycled)
+        ))
+    }
+
+    fn is_stale(&self, beat: Timestamp) -> bool {
+        self.now().millis_since(beat) > HEARTBEAT_FRESH_MS
+    }
+
+    fn last_beat(&self, name: &Name) -> Result<Option<Timestamp>, NotDone> {
         let last = match self.store.view::<Heartbeat>(name) {
             Ok(heartbeat) => heartbeat,
             Err(StoreFailure::CorruptDocument { .. }) => None,
             Err(failure) => return Err(failure.into()),
         };
-        let at = last.and_then(|heartbeat| Timestamp::parse(&heartbeat.last_poll_at));
-        Ok(at.is_none_or(|at| self.now().millis_since(at) > HEARTBEAT_FRESH_MS))
+        Ok(last.and_then(|heartbeat| Timestamp::parse(&heartbeat.last_poll_at)))
     }
 
     fn outbox_new(&self, name: &Name) -> Result<u64, NotDone> {

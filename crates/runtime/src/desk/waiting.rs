@@ -7,7 +7,7 @@
 //! | wanted | happened when |
 //! |---|---|
 //! | a message | one is unread and no reader holds it |
-//! | a task for me | it is pending or its lease ran out, ready, and mine to take |
+//! | a task for me | it is pending or its lease ran out, ready, and mine to take; the team takes work |
 //! | the end of a task | it is completed or failed |
 
 use std::ops::ControlFlow;
@@ -95,9 +95,12 @@ impl Desk<'_> {
         } else {
             TaskBoard::default()
         };
+        let is_over = about_tasks && self.shut_down_at()?.is_some();
         for wanted in wanted {
             look.happened = match wanted {
                 Wanted::Message => self.look_for_mail(me, &mut look)?,
+                // Nobody can claim a task of a team that was shut down.
+                Wanted::AnyTask | Wanted::Task(_) if is_over => None,
                 Wanted::AnyTask => self.look_for_task(me, &board, &mut look),
                 Wanted::Task(id) => self.look_for(me, id, &board, &mut look)?,
                 Wanted::End(id) => {

@@ -9,10 +9,10 @@ use pitcrew_core::roster::Team;
 use pitcrew_core::task::{Claimant, Readiness, Status, Task, claim_token, dependants, readiness};
 use pitcrew_core::{Name, Refusal, TaskId};
 use pitcrew_store::documents::Heartbeat;
-use pitcrew_store::{Log, StoreExt, StoreFailure};
+use pitcrew_store::{Log, StoreExt};
 use serde::Serialize;
 
-use super::{Credentials, Desk, NotDone};
+use super::{Credentials, Desk, NotDone, TaskBoard};
 
 /// A change of a task's status, as a caller words it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,14 +53,14 @@ impl Desk<'_> {
     /// Gives a task to a member. `lease_ms` bounds how long the claim is safe from being taken over.
     ///
     /// # Errors
-    /// As [`Desk::speaker`] and [`Task::claim`] say, and `task_not_found`.
+    /// As [`Desk::speaker`] and [`Task::claim`] say, `task_not_found` and `shut_down`.
     pub fn claim(
         &self,
         who: &Credentials,
         id: &TaskId,
         lease_ms: Option<i64>,
     ) -> Result<Task, NotDone> {
-        let team = self.roster()?;
+        let team = self.open_roster()?;
         let name = self.worker(&team, who)?;
         self.claim_as(&team, &name, id, lease_ms)
     }
@@ -108,9 +108,11 @@ impl Desk<'_> {
         who: &Credentials,
         lease_ms: Option<i64>,
     ) -> Result<Option<Task>, NotDone> {
-        let team = self.roster()?;
+        let team = self.open_roster()?;
         let name = self.worker(&team, who)?;
         let board = self.tasks()?;
+        // Whoever could not tell the leader of a failure left that to the next who looks. This claim stands either way.
+        let _ = self.announce_blocked(&board);
         for task in board.by_age() {
             if !board.is_free_for(task, &name, self.now()) {
                 continue;
@@ -148,7 +150,8 @@ impl Desk<'_> {
         let ready = readiness(task, |id| {
             match TaskId::new(id).map(|id| self.store.view::<Task>(&id)) {
                 Ok(Ok(Some(other))) => Some(other.status),
-                Ok(Ok(None)) | Ok(Err(StoreFailure::CorruptDocument { .. })) | Err(_) => None,
+                Ok(Ok(None)) | Err(_) => None,
+                Ok(Err(failure)) if failure.is_of_one_file() => None,
                 Ok(Err(other)) => {
                     failure = Some(other);
                     None
@@ -164,13 +167,17 @@ impl Desk<'_> {
     /// Changes a task's status as a caller words it: progress, an end, a release or a retry.
     ///
     /// # Errors
-    /// `invalid_status` for a step that does not exist, and as the steps of [`Task`] say.
+    /// `invalid_status` for a step that does not exist, as the steps of [`Task`] say, and `shut_down` for a task that is
+    /// to be tried again.
     pub fn transition(
         &self,
         id: &TaskId,
         worker: Option<&Name>,
         change: Change<'_>,
     ) -> Result<Task, NotDone> {
+        if change.from == Status::Failed.word() {
+            self.takes_work()?;
+        }
         let now = self.now();
         let task = self.change(id, |task| {
             let result = change.result.map(str::to_string);
@@ -181,8 +188,9 @@ impl Desk<'_> {
             let _ = self.report(worker, &task, change.result);
         }
         if task.status == Status::Failed {
-            // So is the failure. The dependants stay blocked by it, whether the leader could be told or not.
-            let _ = self.announce_blocked(&task);
+            // So is the failure. The dependants stay blocked by it; if the leader cannot be told now, the next claim or
+            // failure tells it.
+            let _ = self.tasks().and_then(|board| self.announce_blocked(&board));
         }
         Ok(task)
     }
@@ -199,8 +207,9 @@ impl Desk<'_> {
     /// Puts a failed task back on the leader's word.
     ///
     /// # Errors
-    /// As [`Task::retry`] says.
+    /// As [`Task::retry`] says, and `shut_down`.
     pub fn retry(&self, id: &TaskId) -> Result<Task, NotDone> {
+        self.takes_work()?;
         self.change(id, |task| task.retry(None))
     }
 
@@ -254,17 +263,25 @@ impl Desk<'_> {
         Ok(())
     }
 
-    /// Tells the leader once that a failure blocks others.
-    fn announce_blocked(&self, failed: &Task) -> Result<(), NotDone> {
-        let board = self.tasks()?;
-        let waiting: Vec<&str> = dependants(&board.tasks, &failed.id)
-            .into_iter()
-            .filter(|task| task.status == Status::Pending)
-            .map(|task| task.id.as_str())
-            .collect();
-        if waiting.is_empty() {
-            return Ok(());
+    /// Tells the leader, once for each failure on `board`, that it blocks others.
+    fn announce_blocked(&self, board: &TaskBoard) -> Result<(), NotDone> {
+        for failed in &board.tasks {
+            if failed.status != Status::Failed {
+                continue;
+            }
+            let waiting: Vec<&str> = dependants(&board.tasks, &failed.id)
+                .into_iter()
+                .filter(|task| task.status == Status::Pending)
+                .map(|task| task.id.as_str())
+                .collect();
+            if !waiting.is_empty() {
+                self.announce(failed, &waiting)?;
+            }
         }
+        Ok(())
+    }
+
+    fn announce(&self, failed: &Task, waiting: &[&str]) -> Result<(), NotDone> {
         let team = self.roster()?;
         let owner = failed
             .owner
@@ -273,8 +290,8 @@ impl Desk<'_> {
             .unwrap_or_else(Name::leader);
         let notice = Draft {
             body: format!(
-                "Task {} failed, so these tasks are blocked: {}. Retry it with `pitcrew task retry {}`, or release \
-                 them from it.",
+                "Task {} failed, so these tasks are blocked: {}. They can be claimed once it is completed: put it back \
+                 with `pitcrew task retry {}`.",
                 failed.id,
                 waiting.join(", "),
                 failed.id

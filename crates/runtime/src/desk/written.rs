@@ -66,7 +66,10 @@ impl Desk<'_> {
             Ok(None) => Ok(None),
             Ok(Some(text)) => {
                 let typed = D::deserialize(&text.value).map_err(corrupt)?;
-                Ok(Some((typed, text.value)))
+                match typed.misplaced(id) {
+                    Some(why) => Err(StoreFailure::corrupt(&D::place(id), &why)),
+                    None => Ok(Some((typed, text.value))),
+                }
             }
             // No JSON, or an adapter without texts: the typed reading tells which.
             Err(StoreFailure::CorruptDocument { .. }) => match self.store.view::<D>(id)? {

@@ -11,6 +11,7 @@ use super::kin::{Kin, Sent};
 use super::table::Stat;
 use rustix::process::Signal;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -112,6 +113,25 @@ impl<'a> Clearing<'a> {
             killed: u32::try_from(killed).unwrap_or(u32::MAX),
             remaining: u32::try_from(remaining).unwrap_or(u32::MAX),
         }
+    }
+}
+
+/// Ends whoever holds one of these pipes open. Those whom we may not look at are not found.
+pub(super) async fn end_holders(kin: &Kin, pipes: &[PathBuf]) -> Leftovers {
+    let start = Instant::now();
+    let mut pace = Pace::default();
+    let mut killed = BTreeSet::new();
+    loop {
+        let holders = kin.holders(pipes);
+        let hit = |stat: &&Stat| kin.signal(stat, Signal::KILL) == Sent::Hit;
+        killed.extend(holders.iter().filter(hit).map(key));
+        if holders.is_empty() || start.elapsed() > PATIENCE {
+            return Leftovers {
+                killed: u32::try_from(killed.len()).unwrap_or(u32::MAX),
+                remaining: u32::try_from(holders.len()).unwrap_or(u32::MAX),
+            };
+        }
+        pace.pause().await;
     }
 }
 

@@ -86,7 +86,7 @@ pub struct Leftovers {
 pub enum Streams {
     /// Everything printed was read.
     Closed,
-    /// A process that we did not find still holds them; what it prints from now on is not read.
+    /// A process that we did not find, or may not end, still holds them; what it prints from now on is not read.
     StillHeld,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! An [`Identity`] is taken while the process is known to be ours, written down, and compared later, perhaps by
 //! another program. [`Identity::presence`] answers with one of four words, and only `Alive` ever leads to a
-//! signal.
+//! signal. What is seen is gathered here; what it means is core's rule ([`pitcrew_core::liveness::judge`]).
 //!
 //! | found | answer |
 //! |---|---|
@@ -15,6 +15,7 @@
 //! processes the answer is `CannotTell`, so nobody loses a task because the observer was blind.
 
 use super::table::{Entry, Table};
+use pitcrew_core::liveness::{Doubt, Loss, Observation, Process, Verdict, judge};
 use serde::{Deserialize, Serialize};
 
 /// One process, told from every other that had or will have its pid.
@@ -96,20 +97,45 @@ impl Identity {
     }
 
     pub(super) fn presence_in(&self, table: &Table) -> Presence {
-        if differ(self.boot_id.as_ref(), table.boot_id().as_ref()) {
-            return Presence::Gone;
+        let recorded = Process {
+            pid: self.pid,
+            start_time: self.start_time,
+            boot_id: self.boot_id.clone(),
+        };
+        match judge(&recorded, &self.look(table)) {
+            Verdict::Alive => Presence::Alive,
+            Verdict::Gone { why } => match why {
+                Loss::Ended | Loss::Rebooted => Presence::Gone,
+                Loss::Recycled => Presence::Recycled,
+            },
+            Verdict::Unknown { why } => Presence::CannotTell(match why {
+                Doubt::OtherNamespace => Blindness::OtherNamespace,
+                Doubt::NoStartTime => Blindness::NoStartTime,
+                Doubt::NoTable | Doubt::OtherProcess | Doubt::Grace => Blindness::NoTable,
+            }),
         }
-        if differ(self.pid_namespace.as_ref(), table.pid_namespace().as_ref()) {
-            return Presence::CannotTell(Blindness::OtherNamespace);
+    }
+
+    /// What there is to see of this process, for the rule of core to judge.
+    fn look(&self, table: &Table) -> Observation {
+        let boot_id = table.boot_id();
+        let rebooted = differ(self.boot_id.as_ref(), boot_id.as_ref());
+        let elsewhere = differ(self.pid_namespace.as_ref(), table.pid_namespace().as_ref());
+        if elsewhere && !rebooted {
+            return Observation::CannotTell(Doubt::OtherNamespace);
         }
-        match (table.entry(self.pid), self.start_time) {
-            (Entry::Absent, _) => Presence::Gone,
-            (Entry::Found(_), None) => Presence::CannotTell(Blindness::NoStartTime),
-            (Entry::Found(stat), Some(start)) if stat.start_time != start => Presence::Recycled,
-            (Entry::Found(stat), Some(_)) if stat.runs() => Presence::Alive,
-            (Entry::Found(_), Some(_)) => Presence::Gone,
-            (Entry::Unreadable, _) if no_such_process(self.pid) => Presence::Gone,
-            (Entry::Unreadable, _) => Presence::CannotTell(Blindness::NoTable),
+        match table.entry(self.pid) {
+            Entry::Absent => Observation::NoSuchProcess,
+            Entry::Found(stat) if self.start_time == Some(stat.start_time) && !stat.runs() => {
+                Observation::NoSuchProcess
+            }
+            Entry::Found(stat) => Observation::Alive(Process {
+                pid: self.pid,
+                start_time: Some(stat.start_time),
+                boot_id,
+            }),
+            Entry::Unreadable if no_such_process(self.pid) => Observation::NoSuchProcess,
+            Entry::Unreadable => Observation::CannotTell(Doubt::NoTable),
         }
     }
 

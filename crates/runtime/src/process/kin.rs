@@ -8,16 +8,20 @@
 //! What always holds: nobody else is hit. A signal goes through a pid descriptor that is opened first and checked
 //! against the start time after, so a pid that was used again in between receives nothing.
 //!
+//! When the turn's output stays open although nobody of these runs, whoever holds it belongs to the turn as well, if it
+//! started no earlier, and so do its children.
+//!
 //! What cannot be caught: a process that made a session of its own *and* hides its environment (cleaned it,
-//! overwrote it, runs as another user or is not dumpable) *and* whose parent is gone by the time we look; and what
-//! an outside service starts on request (`systemd-run`, `at`, a container engine, a server that was running
-//! before). Without a process table only the group can be found.
+//! overwrote it, runs as another user or is not dumpable) *and* whose parent is gone by the time we look *and* that let
+//! go of the turn's output; and what an outside service starts on request (`systemd-run`, `at`, a container engine, a
+//! server that was running before). Without a process table only the group can be found.
 
 use super::mark::Mark;
 use super::table::{Entry, Stat, Table};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 /// The processes of one turn, described by what they have in common.
 #[derive(Clone, Debug)]
@@ -48,18 +52,38 @@ pub(super) enum Sent {
 }
 
 impl Kin {
+    /// Everybody who may belong to the turn by age. `None` when there is no table.
+    fn candidates(&self) -> Option<BTreeMap<u32, Stat>> {
+        let own = std::process::id();
+        let since = self.leader.map_or(0, |leader| leader.start_time);
+        let all = self.table.all().ok()?.into_iter();
+        let young = all.filter(|stat| stat.start_time >= since && stat.pid != own);
+        Some(young.map(|stat| (stat.pid, stat)).collect())
+    }
+
+    /// Those who hold one of these pipes open, with their children, as far as we may look.
+    pub(super) fn holders(&self, pipes: &[PathBuf]) -> Vec<Stat> {
+        let Some(candidates) = self.candidates().filter(|_| !pipes.is_empty()) else {
+            return Vec::new();
+        };
+        let holds = |stat: &&Stat| {
+            let files = self.table.open_files(stat.pid);
+            stat.runs() && files.iter().any(|file| pipes.contains(file))
+        };
+        let mut found = candidates
+            .values()
+            .filter(holds)
+            .map(|stat| stat.pid)
+            .collect();
+        add_descendants(&candidates, &mut found);
+        let found = found.iter().filter_map(|pid| candidates.get(pid));
+        found.filter(|stat| stat.runs()).copied().collect()
+    }
+
     /// Looks through the whole process table once. `None` when there is no table.
     pub(super) fn look(&self) -> Option<Sight> {
         let own = std::process::id();
-        let since = self.leader.map_or(0, |leader| leader.start_time);
-        let candidates: BTreeMap<u32, Stat> = self
-            .table
-            .all()
-            .ok()?
-            .into_iter()
-            .filter(|stat| stat.start_time >= since && stat.pid != own)
-            .map(|stat| (stat.pid, stat))
-            .collect();
+        let candidates = self.candidates()?;
         let mut sight = Sight::default();
         let mut found = BTreeSet::new();
         // Its number stays the group's and the session's only as long as the leader itself is in the table.

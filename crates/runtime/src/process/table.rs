@@ -135,6 +135,20 @@ impl Table {
         digits.parse().ok()
     }
 
+    /// What the open files of a process are called, such as `pipe:[4711]`. Empty where we may not look.
+    pub(crate) fn open_files(&self, pid: u32) -> Vec<PathBuf> {
+        let files = fs::read_dir(self.root.join(pid.to_string()).join("fd"));
+        let files = files.into_iter().flatten().flatten();
+        files
+            .filter_map(|file| fs::read_link(file.path()).ok())
+            .collect()
+    }
+
+    /// What one of our own open files is called.
+    pub(crate) fn own_file(&self, descriptor: i32) -> Option<PathBuf> {
+        fs::read_link(self.root.join("self/fd").join(descriptor.to_string())).ok()
+    }
+
     /// The signals that `pid` ignores, as the kernel's bit mask (bit 0 is signal 1).
     pub(crate) fn ignored_signals(&self, pid: u32) -> Option<u64> {
         let status = fs::read_to_string(self.root.join(pid.to_string()).join("status")).ok()?;

@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 use super::event::Fact;
 use super::post::{self, READER};
 use super::record::ProcessRecord;
-use super::{Doubt, RunError, Setup, Tools, Watcher};
+use super::{Doubt, RunError, Setup, Tools, Watcher, own};
 use crate::desk::{Desk, NotDone};
 use crate::process::{
     Blindness, Identity, Ladder, Mark, Presence, Reclaimed, Swept, reclaim, sweep,
@@ -46,8 +46,18 @@ pub(super) async fn clear(
         let Ok(name) = Name::new(NameKind::Member, &member.name) else {
             continue;
         };
-        if let Some(record) = desk.store().view::<ProcessRecord>(&name)? {
-            left.push((name, record));
+        match desk
+            .store()
+            .view::<ProcessRecord>(&name)
+            .map_err(NotDone::from)
+        {
+            Ok(record) => left.extend(record.map(|record| (name, record))),
+            Err(failed) => {
+                let why = own::in_full(&failed);
+                own::unless_a_members(failed)?;
+                let note = format!("what an earlier run left of {name} cannot be told: {why}");
+                tools.tell(watcher, &Fact::Noted { note });
+            }
         }
     }
     for (name, record) in &left {
@@ -83,6 +93,10 @@ pub(super) async fn clear(
         ended[place] = outcome;
     }
     for ((name, record), ended) in left.into_iter().zip(ended) {
+        if record.ended_at.is_none() {
+            // What could not be ended can speak for nobody from here on.
+            desk.retire_token(name.as_str())?;
+        }
         let tasks = take_back(desk, &name, &record)?;
         // What the turn was showing is shown again by the next.
         post::let_go(desk, &name, |reader| reader == READER)?;

@@ -7,13 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use pitcrew_core::restart::Policy;
-use pitcrew_core::task::Status;
+use pitcrew_core::task::{Status, Task};
 use pitcrew_core::{Name, Timestamp};
 use pitcrew_store::{Change, StoreFailure};
 use tokio::sync::mpsc;
 
 use super::ending::Totals;
-use super::event::{EndReason, Fact, Report, Unfinished, WaitReason};
+use super::event::{EndReason, Fact, LeftRunning, Report, Unfinished, WaitReason};
 use super::founding::Ground;
 use super::outfit::Gear;
 use super::scheduler::{
@@ -58,7 +58,11 @@ pub(super) struct Driver<'a> {
     usage: Totals,
     waits: BTreeMap<SeatNo, i64>,
     unfinished: Vec<Unfinished>,
+    left_running: Vec<LeftRunning>,
+    /// Tasks that were there and are not any more.
+    vanished: Vec<Task>,
     ending: Option<EndReason>,
+    shut_down_at: Option<String>,
     broken: Option<NotDone>,
     noted: BTreeSet<String>,
 }
@@ -117,7 +121,10 @@ impl<'a> Driver<'a> {
             usage: Totals::new(),
             waits: BTreeMap::new(),
             unfinished: Vec::new(),
+            left_running: Vec::new(),
+            vanished: Vec::new(),
             ending: None,
+            shut_down_at: None,
             broken: None,
             noted: BTreeSet::new(),
         })
@@ -313,6 +320,7 @@ impl<'a> Driver<'a> {
     /// Says once why the run comes to its end by itself.
     fn announce_ending(&mut self) {
         let reason = match self.scheduler.ending() {
+            Some(Ending::ShutDown) => EndReason::ShutDown,
             Some(Ending::TimeLimit) => EndReason::TimeLimit,
             Some(Ending::FirstFailure) => EndReason::FirstFailure,
             Some(Ending::Broke) => EndReason::Broke,
@@ -379,6 +387,7 @@ impl<'a> Driver<'a> {
                 news.push(Fact::MemberWaits {
                     member: view.name.clone(),
                     reason,
+                    restart: (reason == WaitReason::Restart).then_some(view.restarts),
                     until: now.wall.plus_millis(at.saturating_sub(now.ms)),
                 });
             }

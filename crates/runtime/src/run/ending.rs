@@ -1,4 +1,5 @@
-//! Reads what a turn left behind, and records what came of it: task, then mail, then session, then the turn itself.
+//! Reads what a turn left behind, and records what came of it: the end of its token, then task, mail, session, and the
+//! turn itself.
 //!
 //! The order matters when the run is killed in between: a task whose result is recorded is not run again, and mail
 //! that was not acknowledged by then is shown again.
@@ -245,6 +246,13 @@ impl Bench<'_> {
         mail: MailSettlement,
     ) -> Result<Option<Recorded>, NotDone> {
         let name = gear.name().clone();
+        if gear.token.take().is_some() {
+            match self.desk.retire_token(name.as_str()) {
+                // It is no member any more, and its token is nobody's with that.
+                Ok(()) | Err(NotDone::Refused(_)) => {}
+                Err(failed) => return Err(failed),
+            }
+        }
         let Some(turn) = gear.turn.take() else {
             // It ended while it was being begun.
             if let Some(claim) = gear.claim.take() {
@@ -290,10 +298,6 @@ impl Bench<'_> {
         post::let_go(&self.desk, &name, |reader| reader != READER)?;
         if let Some(result) = result {
             self.keep_session(gear, &turn, result)?;
-            if result.outcome == TurnOutcome::Crashed {
-                // A new life gets a new token, so that nothing of the old one can speak for it.
-                gear.token = None;
-            }
         }
         self.close(&name, &turn, gear.claim.as_ref())?;
         Ok(Some(recorded))

@@ -111,12 +111,17 @@ pub enum Fact {
         #[serde(skip_serializing_if = "Option::is_none")]
         result: Option<String>,
     },
+    /// Something of a turn runs on after its end.
+    LeftRunning(LeftRunning),
     /// A member waits before it goes on.
     MemberWaits {
         /// The member.
         member: Name,
         /// What for.
         reason: WaitReason,
+        /// Which restart it is for, counted from 1 in this run.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        restart: Option<u32>,
         /// Until when.
         until: Timestamp,
     },
@@ -216,6 +221,8 @@ pub enum EndReason {
     Interrupted,
     /// A person wanted it at once.
     InterruptedTwice,
+    /// The team was shut down from elsewhere.
+    ShutDown,
     /// Its time was up.
     TimeLimit,
     /// A task failed, and the team file says that this ends the run.
@@ -234,6 +241,8 @@ pub enum Outcome {
     Incomplete,
     /// It was ended by a person.
     Interrupted,
+    /// The team was shut down from elsewhere.
+    ShutDown,
     /// Its time was up.
     TimeLimit,
     /// A task failed, and the team file says that this ends the run.
@@ -248,6 +257,7 @@ impl Outcome {
             Self::Completed => "completed",
             Self::Incomplete => "incomplete",
             Self::Interrupted => "interrupted",
+            Self::ShutDown => "shut_down",
             Self::TimeLimit => "time_limit",
             Self::FirstFailure => "first_failure",
         }
@@ -277,9 +287,15 @@ pub struct Report {
     pub members: Vec<MemberResult>,
     /// Messages for the leader that nobody has read.
     pub leader_unread: u64,
+    /// When the team was shut down, when that ended the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shut_down_at: Option<String>,
     /// Turns that the end of the run cut short.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unfinished: Vec<Unfinished>,
+    /// What of its turns ran on after their end.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_running: Vec<LeftRunning>,
     /// The team's folder.
     pub folder: PathBuf,
 }
@@ -314,9 +330,13 @@ pub struct MemberResult {
     pub profile: String,
     /// How many turns it took in this run.
     pub turns: u32,
+    /// How often it was started again after a crash.
+    pub restarts: u32,
     /// Messages that it has not read.
     pub unread: u64,
-    /// Those among them that ask for an answer.
+    /// Messages that were shown to it too often and given up, in all runs.
+    pub dead_letters: u64,
+    /// Those among the unread that ask for an answer.
     pub unanswered: u64,
     /// Whether mail alone brings it a turn.
     pub answers_mail: bool,
@@ -342,13 +362,30 @@ pub struct Unfinished {
     pub outcome: TurnOutcome,
 }
 
-/// The first line of a text that has something in it, without the blanks around it.
+/// Something of a turn that runs on after its end, because it cannot be found or may not be ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LeftRunning {
+    /// Whose turn it was.
+    pub member: Name,
+    /// Its number among all turns of the member.
+    pub turn: u32,
+    /// How many processes are known to run on.
+    pub processes: u32,
+    /// Whether somebody still holds the turn's output; what it prints is not read any more.
+    pub holds_output: bool,
+}
+
+/// The most characters of a first line that are shown.
+const LONGEST_LINE: usize = 400;
+
+/// The first line of a text that has something in it, without the blanks around it; of a very long one the beginning.
 #[must_use]
 pub fn first_line(text: &str) -> Option<String> {
-    text.lines()
-        .map(str::trim)
-        .find(|line| !line.is_empty())
-        .map(str::to_string)
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
+    Some(match line.char_indices().nth(LONGEST_LINE) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_string(),
+    })
 }
 
 /// What several turns used together.

@@ -3,7 +3,7 @@
 //! | the team | what happens |
 //! |---|---|
 //! | is not there | it is founded |
-//! | is there | it is gone on with: what the file adds is added, what failed is tried again, what is completed stays |
+//! | is there | it is gone on with: what the file adds or changes is taken, what failed is tried again, what is completed stays |
 //! | is there, and is to be fresh | it is removed and founded, unless something of it still runs |
 //!
 //! What always holds: of several runs that begin at once one has the team, by a transaction on `run.json`; a record of
@@ -19,11 +19,13 @@ use pitcrew_store::{LocalStore, Store, StoreExt};
 use super::event::{Fact, Founded};
 use super::outfit::WORK;
 use super::record::RunRecord;
-use super::{Beginning, Doubt, RunError, Setup, Tools, Watcher, aftermath, own_identity};
+use super::{Beginning, Doubt, RunError, Setup, Tools, Watcher, aftermath, own, own_identity};
 use crate::clock::Entropy;
-use crate::desk::{Desk, Founding, NotDone, Plan, TaskBoard, TaskPlan};
+use crate::desk::{Desk, Founding, NotDone, Plan};
 use crate::process::Presence;
-use crate::teamfile::{MemberEntry, TaskEntry};
+use crate::teamfile::MemberEntry;
+
+mod tasks;
 
 /// The team that a run stands on.
 #[derive(Debug)]
@@ -96,11 +98,19 @@ async fn prepare(
         aftermath::clear(setup, desk, tools, watcher).await?;
         catch_up(setup, desk, tools, watcher)?;
     }
-    add_tasks(setup, desk, tools, watcher)?;
+    tasks::bring_up(setup, desk, tools, watcher)?;
     let names = ["pitcrew", "omp"];
     store.link_programs(&names, &setup.program)?;
     for member in &setup.file.members {
-        store.worker(&member.name).within(WORK)?.make_folder()?;
+        let made = store.worker(&member.name).within(WORK);
+        let made = made.and_then(|work| work.make_folder());
+        if let Err(failed) = made.map_err(NotDone::from) {
+            // Its turns cannot begin and say so; the others go on.
+            let why = own::in_full(&failed);
+            own::unless_a_members(failed)?;
+            let note = format!("{} has no folder to work in: {why}", member.name);
+            tools.tell(watcher, &Fact::Noted { note });
+        }
     }
     Ok(())
 }
@@ -258,53 +268,6 @@ fn catch_up(
         }
     }
     Ok(())
-}
-
-/// Adds the file's tasks that are not there yet.
-fn add_tasks(
-    setup: &Setup<'_>,
-    desk: &Desk<'_>,
-    tools: &Tools,
-    watcher: &mut dyn Watcher,
-) -> Result<(), RunError> {
-    let board = desk.tasks()?;
-    let (there, missing): (Vec<&TaskEntry>, Vec<&TaskEntry>) = setup
-        .file
-        .tasks
-        .iter()
-        .partition(|task| is_there(&board, task));
-    for entry in there {
-        let Some(task) = board.tasks.iter().find(|task| task.id == entry.id.as_str()) else {
-            continue;
-        };
-        if task.description != entry.description && task.status != Status::Completed {
-            let note = format!(
-                "task {} stands in the team with another description than in the file, and stays so; --fresh begins anew",
-                task.id
-            );
-            tools.tell(watcher, &Fact::Noted { note });
-        }
-    }
-    let plans: Vec<TaskPlan> = missing.into_iter().map(plan).collect();
-    desk.add_tasks(&plans)?;
-    Ok(())
-}
-
-fn is_there(board: &TaskBoard, entry: &TaskEntry) -> bool {
-    let readable = board.tasks.iter().map(|task| task.id.as_str());
-    let unreadable = board.unreadable.iter().map(|task| task.id.as_str());
-    readable
-        .chain(unreadable)
-        .any(|id| id.eq_ignore_ascii_case(entry.id.as_str()))
-}
-
-fn plan(task: &TaskEntry) -> TaskPlan {
-    TaskPlan {
-        id: Some(task.id.clone()),
-        description: task.description.clone(),
-        assignee: task.assignee.as_ref().map(ToString::to_string),
-        blocked_by: task.blocked_by.clone(),
-    }
 }
 
 /// Writes down that the run is over.

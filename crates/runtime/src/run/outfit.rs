@@ -37,7 +37,7 @@ pub(super) struct Gear {
     programs: PathBuf,
     /// Its files in the team's folder.
     pub(super) files: WorkerFiles,
-    /// What proves it, once it was issued in this run.
+    /// What proves it in its turn.
     pub(super) token: Option<String>,
     /// The number of its latest turn, in all runs.
     pub(super) number: u32,
@@ -91,6 +91,10 @@ impl Gear {
 /// # Errors
 /// Everything that would keep a member from starting.
 pub(super) fn outfit(setup: &Setup<'_>) -> Result<Vec<Gear>, RunError> {
+    let root = setup.project.root();
+    if std::env::join_paths([root]).is_err() {
+        return Err(RunError::UnfitPath(root.to_path_buf()));
+    }
     let mut gears = Vec::with_capacity(setup.file.members.len());
     for entry in &setup.file.members {
         gears.push(equip(setup, entry)?);
@@ -181,7 +185,7 @@ impl From<NotKnown> for RunError {
     }
 }
 
-/// A search path with `first` in front. A folder whose name holds a `:` cannot stand in one, and is left out.
+/// A search path with `first` in front. What cannot stand in one was refused before.
 fn with_first(first: &Path, rest: Option<OsString>) -> OsString {
     let rest = rest.unwrap_or_default();
     let folders = std::iter::once(first.to_path_buf()).chain(std::env::split_paths(&rest));

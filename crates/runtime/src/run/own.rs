@@ -8,6 +8,7 @@ use std::fmt::Write;
 use std::io::ErrorKind;
 use std::path::{Component, Path};
 
+use pitcrew_core::Refusal;
 use pitcrew_core::name::LEADER;
 use pitcrew_store::StoreFailure;
 
@@ -41,6 +42,17 @@ pub(super) fn unless_a_members(failed: NotDone) -> Result<(), NotDone> {
     match is_a_members(&failed) {
         true => Ok(()),
         false => Err(failed),
+    }
+}
+
+/// Whether a team's own folder is what cannot be opened: somebody removed it.
+pub(super) fn is_removal(failed: &NotDone, folder: &Path) -> bool {
+    match failed {
+        NotDone::Failed(Failure::Store(StoreFailure::Io { path, source, .. })) => {
+            source.kind() == ErrorKind::NotFound && folder.starts_with(path)
+        }
+        NotDone::Refused(Refusal::TeamNotFound { .. }) => true,
+        NotDone::Failed(_) | NotDone::Refused(_) => false,
     }
 }
 

@@ -51,6 +51,16 @@ pub(super) fn seen(desk: &Desk<'_>, name: &Name) -> Result<MailSeen, NotDone> {
     Ok(seen)
 }
 
+/// How many messages of a member were given up and not put back.
+pub(super) fn dead_letters(desk: &Desk<'_>, name: &Name) -> Result<u64, NotDone> {
+    let mut count = 0;
+    desk.list_mail(name, Which::Dead, &mut |_| {
+        count += 1;
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(count)
+}
+
 /// Takes the mail that a turn shows, for `lease_ms`: what was kept from a turn before and is still unread, then what
 /// nobody holds.
 pub(super) fn take(

@@ -125,6 +125,11 @@ impl Scheduler {
                     self.press(Order::Kill);
                 }
             },
+            Event::ShutDown => {
+                if self.ending.is_none() {
+                    self.end(Ending::ShutDown);
+                }
+            }
             Event::Broke => {
                 if self.ending.is_none() {
                     self.end(Ending::Broke);

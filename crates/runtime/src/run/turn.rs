@@ -243,9 +243,8 @@ impl Bench<'_> {
         limit_ms: i64,
         mut record: ProcessRecord,
     ) -> Result<Begun, NotDone> {
-        if gear.token.is_none() {
-            gear.token = Some(self.desk.issue_token(gear.name().as_str())?.0);
-        }
+        // Each turn has a token of its own, which ends with it.
+        gear.token = Some(self.desk.issue_token(gear.name().as_str())?.0);
         let Some(turn) = gear.turn.as_ref() else {
             return Ok(Begun::Nothing);
         };

@@ -7,13 +7,12 @@ use std::time::Duration;
 use pitcrew_core::name::nearest;
 use pitcrew_core::refusal::NameKind;
 use pitcrew_core::role::Role;
+use pitcrew_core::span;
 use pitcrew_core::task::check_dependencies;
 use pitcrew_core::{Name, Refusal, TaskId};
 
 use super::raw::{RawDefaults, RawFile, RawMember, RawTask, Text, place};
-use super::{
-    AfterFailure, MemberEntry, Problem, ProfileKind, TaskEntry, TeamFile, Tools, span::span,
-};
+use super::{AfterFailure, MemberEntry, Problem, ProfileKind, TaskEntry, TeamFile, Tools};
 
 /// Restarts of a member when the file names no number.
 const RESTARTS: u32 = 3;
@@ -32,6 +31,8 @@ struct Checker<'a> {
     defaults: RawDefaults,
     kind_of: &'a dyn Fn(&str) -> Result<ProfileKind, String>,
     problems: Vec<Problem>,
+    /// Names of members that cannot be used: what was said about them is not said again about their tasks.
+    unusable: Vec<String>,
 }
 
 /// A member that was read, with what its tasks must know of it.
@@ -55,6 +56,7 @@ pub(super) fn check(
         defaults: std::mem::take(&mut file.defaults),
         kind_of,
         problems: Vec::new(),
+        unusable: Vec::new(),
     };
     let name = checker.team_name(path, file.name.as_ref());
     let time_limit = checker.span("time_limit", file.time_limit.as_ref());
@@ -86,12 +88,16 @@ pub(super) fn check(
 impl Checker<'_> {
     fn problem(&mut self, at: usize, key: &str, why: impl Into<String>) {
         let (line, column) = place(self.text, at);
-        self.problems.push(Problem {
+        let problem = Problem {
             line,
             column,
             key: key.to_string(),
             why: why.into(),
-        });
+        };
+        // What stands in `defaults` is met once for each member, and wrong once.
+        if !self.problems.contains(&problem) {
+            self.problems.push(problem);
+        }
     }
 
     fn at(&mut self, what: &Text, key: &str, why: impl Into<String>) {
@@ -128,15 +134,14 @@ impl Checker<'_> {
 
     fn span(&mut self, key: &str, given: Option<&Text>) -> Option<Duration> {
         let given = given?;
-        let read = span(given.get_ref());
-        if read.is_none() {
-            let why = format!(
-                "{:?} is no span; one looks like 90s, 10m or 1h30m",
-                given.get_ref()
-            );
-            self.at(given, key, why);
-        }
-        read
+        let read = span::read(given.get_ref());
+        let why = match read {
+            None => format!("{:?} is no span; {}", given.get_ref(), span::LOOKS_LIKE),
+            Some(0) => "nothing is done in no time".to_string(),
+            Some(ms) => return Some(Duration::from_millis(ms)),
+        };
+        self.at(given, key, why);
+        None
     }
 
     fn members(&mut self, raw: Vec<RawMember>) -> Vec<Known> {
@@ -146,6 +151,7 @@ impl Checker<'_> {
         for member in raw {
             let given = member.name.clone();
             let Some(read) = self.member(member, limit) else {
+                self.unusable.push(given.into_inner());
                 continue;
             };
             match known
@@ -168,6 +174,10 @@ impl Checker<'_> {
             .profile
             .clone()
             .or_else(|| self.defaults.profile.clone());
+        let key = match raw.profile {
+            Some(_) => "members.profile",
+            None => "defaults.profile",
+        };
         let kind = match &profile {
             None => {
                 let why = "a member needs one, here or in `defaults`";
@@ -177,7 +187,7 @@ impl Checker<'_> {
             Some(profile) => match (self.kind_of)(profile.get_ref()) {
                 Ok(kind) => Some(kind),
                 Err(why) => {
-                    self.at(profile, "members.profile", why);
+                    self.at(profile, key, why);
                     None
                 }
             },
@@ -273,7 +283,7 @@ impl Checker<'_> {
                     last.to_string()
                 }
             };
-            let id = TaskId::new(&text).ok();
+            let id = TaskId::fresh(&text).ok();
             let given = task.id.as_ref().unwrap_or(&task.description);
             if id.is_none() {
                 self.at(given, "tasks.id", format!("{text:?}: {NAMES}"));
@@ -335,7 +345,7 @@ impl Checker<'_> {
         };
         let Some(given) = &raw.assignee else {
             let anybody = members.iter().any(|member| member.kind == wanted);
-            if !anybody && !members.is_empty() {
+            if !anybody && !members.is_empty() && self.unusable.is_empty() {
                 match &raw.script {
                     Some(script) => {
                         let why = "no member's profile takes a script";
@@ -353,6 +363,9 @@ impl Checker<'_> {
             .iter()
             .find(|member| member.entry.name.as_str() == given.get_ref());
         let Some(member) = member else {
+            if self.unusable.contains(given.get_ref()) {
+                return None;
+            }
             let names = members.iter().map(|member| member.entry.name.as_str());
             let why = unknown("member", given.get_ref(), names);
             self.at(given, "tasks.for", why);
@@ -384,7 +397,7 @@ impl Checker<'_> {
             .zip(&waits)
             .map(|(task, waits)| (task.id.as_str(), waits.as_slice()))
             .collect();
-        let Err(refused) = check_dependencies(&edges) else {
+        let Err(refused) = check_dependencies(&edges, 0) else {
             return;
         };
         let at_fault = match &refused {
@@ -402,7 +415,11 @@ impl Checker<'_> {
     }
 }
 
-fn unknown<'a>(what: &str, given: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
+pub(super) fn unknown<'a>(
+    what: &str,
+    given: &str,
+    known: impl Iterator<Item = &'a str> + Clone,
+) -> String {
     let names: Vec<&str> = known.clone().collect();
     let listed = match names.as_slice() {
         [] => String::new(),

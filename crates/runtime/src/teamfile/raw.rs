@@ -10,6 +10,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::Problem;
+use super::check::unknown;
 
 /// A text with its place.
 pub(super) type Text = Spanned<String>;
@@ -88,9 +89,17 @@ pub(super) fn read(text: &str) -> Result<RawFile, Problem> {
             line,
             column,
             key: key_at(text, &span).to_string(),
-            why: error.message().to_string(),
+            why: unknown_key(error.message()).unwrap_or_else(|| error.message().to_string()),
         }
     })
+}
+
+/// What is said of a key that the table has not, in the words of every other unknown name.
+fn unknown_key(message: &str) -> Option<String> {
+    let rest = message.strip_prefix("unknown field `")?;
+    let (given, expected) = rest.split_once('`')?;
+    let known = expected.split('`').skip(1).step_by(2);
+    Some(unknown("key", given, known))
 }
 
 /// The key that a mistake is about, when it stands at the mistake's own place or before it on its line.

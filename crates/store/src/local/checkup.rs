@@ -7,7 +7,8 @@
 //! | [`Oddity::Draft`] | a text that was never put into place: its writer died, or is writing right now |
 //! | [`Oddity::Mark`] | the reference's mark beside a task; an orphan unless somebody has the task |
 //!
-//! Nothing is changed: locks are tried and let go, syncing makes last what is there anyway.
+//! Nothing is changed: locks are tried and let go, syncing makes last what is there anyway, and what is written to try
+//! writing has no name and is gone at once.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -58,6 +59,8 @@ pub enum Oddity {
 pub struct Ground {
     /// The folder: the project's state, or what is there of its path.
     pub folder: PathBuf,
+    /// Whether a file can be written there.
+    pub writes: Result<(), StoreFailure>,
     /// Whether a lock can be taken there.
     pub locks: Result<(), StoreFailure>,
     /// Whether what is there can be made to last.
@@ -65,7 +68,7 @@ pub struct Ground {
 }
 
 impl Project {
-    /// Tries locking and syncing where the project's state is, or will be.
+    /// Tries writing, locking and syncing where the project's state is, or will be.
     ///
     /// # Errors
     /// When no folder of its path can be opened.
@@ -82,6 +85,7 @@ impl Project {
             };
             return Ok(Ground {
                 folder: folder.to_path_buf(),
+                writes: open.try_writing(),
                 locks,
                 syncs: open.sync(),
             });

@@ -138,8 +138,19 @@ impl<'a> DocumentFile<'a> {
     fn load(&self, folder: &Folder, rule: &dyn ErasedRule) -> Result<Option<Loaded>, StoreFailure> {
         let mut pauses = READ_AGAIN_MS.into_iter();
         loop {
-            let Some((text, stamp)) = folder.read(&self.spot.file)? else {
-                return Ok(None);
+            let (text, stamp) = match folder.read(&self.spot.file) {
+                Ok(Some(read)) => read,
+                Ok(None) => return Ok(None),
+                // What only repeats a log is written anew in the place of what cannot be read.
+                Err(StoreFailure::Io { source, .. }) if self.place.is_derived() => {
+                    let stamp = folder.stamp(&self.spot.file)?;
+                    let (text, state) = (Vec::new(), Err(source.to_string()));
+                    return Ok(stamp.map(|stamp| Loaded {
+                        on_disk: OnDisk { text, stamp },
+                        state,
+                    }));
+                }
+                Err(failure) => return Err(failure),
             };
             let state = rule.decode(&text);
             match pauses.next().filter(|_| state.is_err()) {
@@ -300,6 +311,11 @@ impl<'a> DocumentFile<'a> {
         let file = &self.spot.file;
         let draft = layout::draft(file);
         let durability = self.place.durability();
+        if let Some(on_disk) = on_disk.filter(|_| self.place.is_overwritten())
+            && folder.overwrite(file, text, &on_disk.stamp)?
+        {
+            return Ok(Round::Done(Due::Nothing));
+        }
         // Where replacing keeps the old text until the new one is written, one sync after it makes both last.
         let at_once =
             durability == Durability::Synced && on_disk.is_some() && folder.replaces_whole();

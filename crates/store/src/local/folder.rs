@@ -9,6 +9,7 @@
 //! A name is one path component and is resolved from the handle with `O_NOFOLLOW`, so what happens to the folder's own
 //! path meanwhile changes nothing. Opening never waits (a pipe has no reader) and reading leaves no access time.
 
+use std::ffi::CStr;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
@@ -35,6 +36,9 @@ const AS_FOLDER: OFlags = SAFE.union(OFlags::RDONLY).union(OFlags::DIRECTORY);
 
 /// The largest file that is read whole.
 const LARGEST: u64 = 64 * 1024 * 1024;
+
+/// What is written to a disk in one piece, in bytes.
+const SECTOR: usize = 512;
 
 /// What tells one state of a file from another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -258,6 +262,36 @@ impl Folder {
         Ok(stat.as_ref().map(stamp))
     }
 
+    /// Writes a short `text` over the one of the same file that `stamp` is of, filled up with spaces if that was longer:
+    /// one write inside one sector, after which nothing of the old text is left. `false` where that cannot be done.
+    pub(crate) fn overwrite(
+        &self,
+        name: &str,
+        text: &[u8],
+        stamp: &Stamp,
+    ) -> Result<bool, StoreFailure> {
+        let size = text
+            .len()
+            .max(usize::try_from(stamp.size).unwrap_or(usize::MAX));
+        if size > SECTOR {
+            return Ok(false);
+        }
+        let Ok(file) = open_quietly(&self.handle, name.as_ref(), SAFE | OFlags::WRONLY) else {
+            return Ok(false);
+        };
+        let stat = rustix::fs::fstat(&file).map_err(self.refuse("look at", name))?;
+        // A second name of the file may stand anywhere.
+        if self::stamp(&stat) != *stamp || stat.st_nlink != 1 {
+            return Ok(false);
+        }
+        let mut text = text.to_vec();
+        text.resize(size, b' ');
+        match rustix::io::pwrite(&file, &text, 0) {
+            Ok(written) => Ok(written == size),
+            Err(refused) => Err(self.refuse("write", name)(refused)),
+        }
+    }
+
     /// Writes `text` under the name `draft`, from where [`Self::promote`] puts it into place. Whatever stands there
     /// already, a dead writer left. On failure nothing stays.
     pub(crate) fn write_draft(
@@ -352,14 +386,23 @@ impl Folder {
 
     /// The names inside, in no order; those that are no text are left out.
     pub(crate) fn names(&self) -> Result<Vec<String>, StoreFailure> {
+        self.names_by(|name| name.to_str().ok().map(str::to_owned))
+    }
+
+    /// As [`Self::names`], with what is no text in a name replaced: nothing can be opened by such a name, but said.
+    pub(crate) fn names_in_words(&self) -> Result<Vec<String>, StoreFailure> {
+        self.names_by(|name| Some(name.to_string_lossy().into_owned()))
+    }
+
+    fn names_by(&self, read: fn(&CStr) -> Option<String>) -> Result<Vec<String>, StoreFailure> {
         let failed = |refused: Errno| failed("list", &self.path, refused);
         let here = open_quietly(&self.handle, ".".as_ref(), AS_FOLDER).map_err(failed)?;
         let mut names = Vec::new();
         for entry in Dir::new(here).map_err(failed)? {
             let entry = entry.map_err(failed)?;
-            match entry.file_name().to_str() {
-                Ok("." | "..") | Err(_) => {}
-                Ok(name) => names.push(name.to_owned()),
+            let name = entry.file_name();
+            if name != c"." && name != c".." {
+                names.extend(read(name));
             }
         }
         Ok(names)
@@ -390,6 +433,43 @@ impl Folder {
         self.handle
             .sync_all()
             .map_err(|refused| StoreFailure::io("sync", &self.path, refused))
+    }
+
+    /// Tries whether a file can be written here and made to last, in one that has no name: it never shows, leaves the
+    /// folder's times as they were, and is gone when it is closed.
+    pub(crate) fn try_writing(&self) -> Result<(), StoreFailure> {
+        const PAGE: [u8; 4096] = [0; 4096];
+        let mut file = match self.nameless()? {
+            Some(file) => file,
+            // Where no file goes without a name, that the folder may be written to has to do.
+            None => {
+                return rustix::fs::accessat(
+                    &self.handle,
+                    ".",
+                    rustix::fs::Access::WRITE_OK,
+                    AtFlags::EACCESS,
+                )
+                .map_err(|refused| failed("write in", &self.path, refused));
+            }
+        };
+        file.write_all(&PAGE)
+            .and_then(|()| file.sync_all())
+            .map_err(|refused| StoreFailure::io("write in", &self.path, refused))
+    }
+
+    #[cfg(target_os = "linux")]
+    fn nameless(&self) -> Result<Option<File>, StoreFailure> {
+        let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+        match rustix::fs::openat(&self.handle, ".", flags, FILE) {
+            Ok(file) => Ok(Some(File::from(file))),
+            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => Ok(None),
+            Err(refused) => Err(failed("write in", &self.path, refused)),
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn nameless(&self) -> Result<Option<File>, StoreFailure> {
+        Ok(None)
     }
 
     /// Locks the folder itself against other transactions in it.

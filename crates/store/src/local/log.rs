@@ -6,7 +6,8 @@
 //! - The log was synced before an append answers. The sync comes after the lock, so that writers who wait for each
 //!   other's lines share one; until then a reader may see a line that is not acknowledged yet.
 //! - A log that has a byte in it also has a lasting entry in its folder.
-//! - A reader never sees half a line: its pages end at a line end, whatever is being written behind it.
+//! - A reader never sees half a line: its pages end at a line end, whatever is being written behind it. Of a line that
+//!   is longer than any record it sees the beginning, so that memory stays bounded whatever stands in the file.
 //!
 //! The reference appends without a lock, also in one write; its lines and ours do not mix.
 
@@ -25,6 +26,12 @@ const OPENINGS: u32 = 64;
 
 /// The step in which a line without end is searched for its end, in bytes.
 const STRIDE: usize = 64 * 1024;
+
+/// The longest record, in bytes. Bodies are far shorter, also with every character escaped.
+const LONGEST: u64 = 64 * 1024 * 1024;
+
+/// How much of a longer line is shown, which is enough to see that it is no record.
+const SHOWN: u64 = 4096;
 
 /// A log in its folder.
 pub(super) struct LogFile<'a> {
@@ -50,6 +57,9 @@ impl LogFile<'_> {
         records: &[&[u8]],
         patience: Duration,
     ) -> Result<Cursor, StoreFailure> {
+        if records.iter().any(|record| record.len() as u64 >= LONGEST) {
+            return Err(self.failed("append to")(io::ErrorKind::FileTooLarge.into()));
+        }
         for _ in 0..OPENINGS {
             let file = self.folder.appendable(self.name)?;
             let path = self.folder.child(self.name);
@@ -226,6 +236,17 @@ impl Reader<'_> {
         match bytes.iter().rposition(|byte| *byte == b'\n') {
             Some(last) => bytes.truncate(last + 1),
             None => match self.after_line(reach)? {
+                Some(end) if end - start > LONGEST => {
+                    let mut bytes = self.bytes(start, SHOWN)?;
+                    bytes.push(b'\n');
+                    return Ok(Page {
+                        base: start,
+                        bytes,
+                        next: end,
+                        partial: 0,
+                        at_end: end == self.len,
+                    });
+                }
                 Some(end) => bytes = self.bytes(start, end - start)?,
                 None => return Ok(Page::tail(start, self.len - start)),
             },

@@ -121,7 +121,14 @@ impl<'a> Mark<'a> {
             file = self.folder.new_file(&self.file)?;
         }
         match file {
-            Some(mut file) => file.write_all(&text).map_err(failed).map(|()| true),
+            Some(mut file) => match file.write_all(&text) {
+                Ok(()) => Ok(true),
+                Err(refused) => {
+                    // An empty mark would keep others waiting for a claim that is none.
+                    let _ = self.folder.remove(&self.file);
+                    Err(failed(refused))
+                }
+            },
             None => Ok(false),
         }
     }

@@ -10,6 +10,7 @@
 //! | key | any | other than before | replaced, or patched inside, in its place |
 //! | no key | no, or another | key | added at the end |
 //! | no key | the same | the same | stays away: a default that was never written |
+//! | key, and again | any | any | the last one stays, which is what was read |
 //!
 //! Elements of an array that have a `name` (or else an `id`) belong together by it, others by being equal.
 
@@ -57,7 +58,11 @@ fn comma(out: &mut Vec<u8>) {
 fn patch_object(disk: &[u8], old: &[u8], new: &[u8], out: &mut Vec<u8>) -> Option<()> {
     let (disk, old, new) = (entries(disk)?, entries(old)?, entries(new)?);
     out.push(b'{');
-    for (key, on_disk) in &disk {
+    for (place, (key, on_disk)) in disk.iter().enumerate() {
+        // Of a key that stands twice the last one was read, so that one stays.
+        if find(&disk[place + 1..], key).is_some() {
+            continue;
+        }
         let (before, after) = (find(&old, key), find(&new, key));
         if before.is_some() && after.is_none() {
             continue;

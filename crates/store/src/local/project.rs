@@ -12,9 +12,10 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use pitcrew_core::name::Name;
+use pitcrew_core::name::{Name, TaskId};
 use pitcrew_core::refusal::NameKind;
 use pitcrew_core::roster::Team;
+use pitcrew_core::task::Task;
 
 use super::folder::Folder;
 use super::text::laid_out;
@@ -73,6 +74,16 @@ impl Project {
         })
     }
 
+    /// Whether the root is a folder that can be opened.
+    ///
+    /// # Errors
+    /// Why it is not.
+    pub fn stands(&self) -> Result<(), StoreFailure> {
+        Folder::follow(&self.root)?
+            .map(drop)
+            .ok_or_else(|| StoreFailure::io("open", &self.root, io::ErrorKind::NotFound.into()))
+    }
+
     /// The root, absolute.
     #[must_use]
     pub fn root(&self) -> &Path {
@@ -95,7 +106,8 @@ impl Project {
         LocalStore::new(self.teams_dir().join(name.as_str()))
     }
 
-    /// The teams, by name. A folder without a team's document is none.
+    /// The teams, by name. A folder without a team's document is none; one that cannot be looked into may be one, and
+    /// who opens it hears why it cannot.
     ///
     /// # Errors
     /// When the folder of the teams is there and cannot be read.
@@ -108,7 +120,7 @@ impl Project {
             let Ok(name) = Name::new(NameKind::Team, &name) else {
                 continue;
             };
-            if is_team(&folder, &name)? {
+            if is_team(&folder, &name) {
                 teams.push(name);
             }
         }
@@ -116,11 +128,24 @@ impl Project {
         Ok(teams)
     }
 
-    /// Creates a team: its folders and its document, all of them or none.
+    /// Creates a team without tasks, as [`Self::create_team_with`] does.
     ///
     /// # Errors
-    /// When something cannot be created. What was is removed, now or by the next creator.
+    /// As there.
     pub fn create_team(&self, name: &Name, team: &Team) -> Result<Creation, StoreFailure> {
+        self.create_team_with(name, team, &[])
+    }
+
+    /// Creates a team: its folders, its document and its tasks, all of them or none, whenever this is killed.
+    ///
+    /// # Errors
+    /// When something cannot be created. What was is removed, now or by the next creator or remover of that name.
+    pub fn create_team_with(
+        &self,
+        name: &Name,
+        team: &Team,
+        tasks: &[(TaskId, Task)],
+    ) -> Result<Creation, StoreFailure> {
         let teams = self.make_teams_dir()?;
         let _held = teams.lock(lock::PATIENCE)?;
         let taken = teams
@@ -132,7 +157,9 @@ impl Project {
         }
         let draft = layout::draft(name.as_str());
         empty(&teams, &draft)?;
-        let made = fill(&teams.sub_or_new(&draft)?, team)
+        let made = teams
+            .sub_or_new(&draft)
+            .and_then(|folder| fill(&folder, team, tasks))
             .and_then(|()| teams.rename(&draft, name.as_str()))
             .and_then(|()| teams.sync());
         match made {
@@ -169,7 +196,8 @@ impl Project {
     /// and what it leads to stays.
     ///
     /// # Errors
-    /// When something cannot be removed. The team is gone for everybody by then, unless its folder could not be moved.
+    /// When something cannot be removed. When that shows before anything is removed, which it does for a folder that may
+    /// not be written to, the team stays as it is. Otherwise it is gone for everybody, and removing it again goes on.
     pub fn remove_team(&self, name: &Name) -> Result<bool, StoreFailure> {
         let Some(teams) = Folder::open(&self.teams_dir())? else {
             return Ok(false);
@@ -180,20 +208,36 @@ impl Project {
         if teams.stamp(name.as_str())?.is_none() {
             return Ok(false);
         }
+        can_be_emptied(&teams.child(name.as_str()))?;
         teams.rename(name.as_str(), &gone)?;
         teams.sync()?;
         empty(&teams, &gone)?;
         Ok(true)
     }
+
+    /// Removes what a removal of the team called `name` left when it broke off; answers whether there was something.
+    ///
+    /// # Errors
+    /// When it still cannot be removed.
+    pub fn remove_remains(&self, name: &Name) -> Result<bool, StoreFailure> {
+        let Some(teams) = Folder::open(&self.teams_dir())? else {
+            return Ok(false);
+        };
+        let _held = teams.lock(lock::PATIENCE)?;
+        let gone = layout::draft(name.as_str());
+        let are_there = teams.stamp(&gone)?.is_some();
+        empty(&teams, &gone)?;
+        Ok(are_there)
+    }
 }
 
-/// Whether the folder called `name` is a team. One that is a link or a file is none.
-fn is_team(teams: &Folder, name: &Name) -> Result<bool, StoreFailure> {
+/// Whether the folder called `name` is a team, as far as can be seen. One that is a link or a file is none.
+fn is_team(teams: &Folder, name: &Name) -> bool {
     let document = layout::document(&Place::Team).file;
     match teams.sub(name.as_str()) {
-        Ok(Some(folder)) => Ok(folder.stamp(&document)?.is_some()),
-        Ok(None) | Err(StoreFailure::Escapes { .. }) => Ok(false),
-        Err(refused) => Err(refused),
+        Ok(Some(folder)) => !matches!(folder.stamp(&document), Ok(None)),
+        Ok(None) | Err(StoreFailure::Escapes { .. }) => false,
+        Err(_) => true,
     }
 }
 
@@ -202,9 +246,21 @@ fn absolute(path: &Path) -> Result<PathBuf, StoreFailure> {
 }
 
 /// Writes what a new team consists of.
-fn fill(folder: &Folder, team: &Team) -> Result<(), StoreFailure> {
+fn fill(folder: &Folder, team: &Team, tasks: &[(TaskId, Task)]) -> Result<(), StoreFailure> {
     for sub in layout::FOLDERS {
         folder.new_sub(sub)?;
+    }
+    if !tasks.is_empty() {
+        let inside = folder.sub_or_new("tasks")?;
+        for (id, task) in tasks {
+            let place = Place::Task(id.clone());
+            let spot = layout::document(&place);
+            let text = serde_json::to_vec(task)
+                .map_err(|refused| StoreFailure::corrupt(&place, &refused.to_string()))?;
+            // Nobody sees this folder yet, so the text needs no draft.
+            inside.write_draft(&spot.file, &laid_out(&text, spot.form), Durability::Synced)?;
+        }
+        inside.sync()?;
     }
     let spot = layout::document(&Place::Team);
     let text = serde_json::to_vec(team)
@@ -213,6 +269,35 @@ fn fill(folder: &Folder, team: &Team) -> Result<(), StoreFailure> {
     folder.write_draft(&draft, &laid_out(&text, spot.form), Durability::Synced)?;
     folder.promote(&draft, &spot.file, Durability::Synced)?;
     folder.sync()
+}
+
+/// Refuses when a folder at `path` or below it holds something and may not be written to: what is in it cannot be
+/// removed. A link is no folder.
+fn can_be_emptied(path: &Path) -> Result<(), StoreFailure> {
+    let mut folders = vec![path.to_path_buf()];
+    while let Some(path) = folders.pop() {
+        let failed = |refused: io::Error| StoreFailure::io("remove", &path, refused);
+        let meta = std::fs::symlink_metadata(&path).map_err(failed)?;
+        if !meta.is_dir() {
+            continue;
+        }
+        let mut holds_any = false;
+        for entry in std::fs::read_dir(&path).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            holds_any = true;
+            if entry.file_type().map_err(failed)?.is_dir() {
+                folders.push(entry.path());
+            }
+        }
+        if holds_any {
+            rustix::fs::access(
+                &path,
+                rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK,
+            )
+            .map_err(|refused| failed(refused.into()))?;
+        }
+    }
+    Ok(())
 }
 
 /// Removes what stands at `name`, following no link. Somebody who still writes into it makes that take several turns.

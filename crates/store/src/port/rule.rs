@@ -5,7 +5,6 @@
 
 use std::any::Any;
 use std::cell::Cell;
-use std::marker::PhantomData;
 
 use super::{Document, Store};
 use crate::failure::StoreFailure;
@@ -100,10 +99,10 @@ impl Drop for Deciding {
     }
 }
 
-struct Typed<D, F, A, R> {
+struct Typed<'i, D: Document, F, A, R> {
+    id: &'i D::Id,
     rule: F,
     answer: Option<Result<A, R>>,
-    state: PhantomData<fn() -> D>,
 }
 
 /// A state whose type the adapter mixed up cannot happen by [`Document::place`], but is answered rather than trusted.
@@ -131,11 +130,16 @@ impl<D: Document> Drop for PutBack<'_, D> {
     }
 }
 
-impl<D: Document, A, R, F: FnMut(&mut Option<D>) -> Result<A, R>> ErasedRule for Typed<D, F, A, R> {
+impl<D: Document, A, R, F: FnMut(&mut Option<D>) -> Result<A, R>> ErasedRule
+    for Typed<'_, D, F, A, R>
+{
     fn decode(&self, json: &[u8]) -> Result<State, String> {
         let state: D =
             pitcrew_core::json::read_object(json).map_err(|refused| refused.to_string())?;
-        Ok(Box::new(state))
+        match state.misplaced(self.id) {
+            Some(why) => Err(why),
+            None => Ok(Box::new(state)),
+        }
     }
 
     fn encode(&self, state: &(dyn Any + Send + Sync)) -> Result<Vec<u8>, String> {
@@ -170,9 +174,9 @@ impl<D: Document, A, R, F: FnMut(&mut Option<D>) -> Result<A, R>> ErasedRule for
 impl<S: Store + ?Sized> StoreExt for S {
     fn view<D: Document>(&self, id: &D::Id) -> Result<Option<D>, StoreFailure> {
         let rule = Typed {
+            id,
             rule: |_: &mut Option<D>| Err::<(), ()>(()),
             answer: None,
-            state: PhantomData,
         };
         let place = D::place(id);
         if RUNNING.get() == Running::WholeRule {
@@ -201,9 +205,9 @@ impl<S: Store + ?Sized> StoreExt for S {
         };
         let _one_at_a_time = Deciding::start(&place, running)?;
         let mut typed = Typed {
+            id,
             rule,
             answer: None,
-            state: PhantomData,
         };
         self.update_erased(&place, &mut typed)?;
         typed

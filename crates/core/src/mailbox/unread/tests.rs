@@ -136,7 +136,8 @@ fn a_message_that_is_put_back_starts_with_fresh_attempts() {
             at: log[2].at,
             key: key('a'),
             attempts: 0,
-            lease: None
+            lease: None,
+            put_back: true
         }]
     );
 }
@@ -243,6 +244,61 @@ fn doubles_are_known_as_far_back_as_is_promised_and_no_further() {
 }
 
 #[test]
+fn looking_back_makes_good_for_what_was_forgotten() {
+    let check = |before: &[Said], after: &[Said], open: &str| {
+        let (first, mut script) = (before.len(), Vec::from(before));
+        script.push(Blank);
+        script.extend_from_slice(after);
+        let (mut index, log) = (Unread::default(), placed(&script));
+        for (place, line) in log.iter().enumerate() {
+            assert!(absorb(&mut index, OPEN_CAP, line));
+            if place == first {
+                for n in 0..MEMORY {
+                    index.close(MessageKey::of(&n.to_string()));
+                    index.give_up(MessageKey::of(&n.to_string()));
+                }
+            }
+        }
+        assert!(index.has_forgotten());
+        for line in &log {
+            if let Some(head) = line.head {
+                index.look_back(line.at, head);
+            }
+        }
+        assert_eq!(open_names(&index), open, "{before:?} {after:?}");
+        assert_eq!(places(&index), model(&log), "{before:?} {after:?}");
+    };
+    check(
+        &[Message('a'), Delivered('a')],
+        &[Message('a'), Message('b')],
+        "b",
+    );
+    check(&[Delivered('a')], &[Message('a')], "");
+    check(&[DeadLettered('a')], &[Message('a'), Message('b')], "b");
+    check(&[Message('a'), DeadLettered('a')], &[PutBack('a', 1)], "a");
+    check(&[Message('a'), Delivered('a')], &[PutBack('a', 1)], "");
+    check(&[Inline('a')], &[Message('a')], "");
+    check(&[Message('a')], &[Message('a'), Message('b')], "ab");
+}
+
+#[test]
+fn a_log_that_was_cut_is_known_up_to_a_line_that_still_stands() {
+    let script = [Message('a'), Message('b'), Delivered('a'), Message('c')];
+    let (mut index, log) = (read(&script), placed(&script));
+    let first = index.trail().last().cloned().unwrap();
+    assert_eq!(first.at, 0);
+    index.rewind(first, log[0].end);
+    assert_eq!(
+        (index.scanned(), open_names(&index)),
+        (log[0].end, String::new())
+    );
+    // What is written there now is new, and what was acknowledged stays so although its receipt is gone.
+    let (at, new) = (log[0].end, &placed(&[Message('z')])[0]);
+    assert!(index.absorb(at, at + new.end, &new.bytes, new.head));
+    assert_eq!(open_names(&index), "z");
+}
+
+#[test]
 fn what_is_said_again_pushes_nothing_else_out_of_memory() {
     let mut index = read(&[Message('a'), Delivered('a'), Message('b'), Delivered('b')]);
     for _ in 0..MEMORY {
@@ -307,7 +363,8 @@ fn a_lease_ends_by_time_by_its_reader_or_by_the_acknowledgement() {
             at: 0,
             key: key('a'),
             attempts: 1,
-            lease: lease("r1", at(30_000))
+            lease: lease("r1", at(30_000)),
+            put_back: false
         }
     );
     let second = index.lease("r2", at(0), at(30_000)).unwrap();

@@ -21,7 +21,7 @@ fn checked(tasks: &[Task]) -> Result<(), Refusal> {
         .iter()
         .map(|task| (task.id.as_str(), task.blocked_by.as_slice()))
         .collect();
-    check_dependencies(&edges)
+    check_dependencies(&edges, 0)
 }
 
 fn check_refused(all: &[(&str, &[&str])], id: &str, fault: DependencyFault) {
@@ -47,6 +47,36 @@ fn b4_no_task_waits_for_itself_an_unknown_one_or_over_others_for_itself() {
         "1",
         DependencyFault::Cycle(ids(&["1", "2", "3", "1"])),
     );
+}
+
+#[test]
+fn a_cycle_that_is_there_refuses_only_what_waits_for_it() {
+    let edges = |all: &[(&str, &[&str])]| {
+        let tasks = tasks(all);
+        let edges: Vec<(&str, &[String])> = tasks
+            .iter()
+            .map(|task| (task.id.as_str(), task.blocked_by.as_slice()))
+            .collect();
+        check_dependencies(&edges, 4)
+    };
+    let there: [(&str, &[&str]); 4] = [("1", &["2"]), ("2", &["1"]), ("3", &["3"]), ("4", &["9"])];
+    let with = |new: (&'static str, &'static [&'static str])| {
+        let mut all = there.to_vec();
+        all.push(new);
+        edges(&all)
+    };
+    assert_eq!(with(("5", &[])), Ok(()));
+    assert_eq!(with(("5", &["4"])), Ok(()));
+    let refused = |id: &str, fault| {
+        Err(Refusal::InvalidDependency {
+            id: id.into(),
+            fault,
+        })
+    };
+    let cycle = DependencyFault::Cycle(ids(&["2", "1", "2"]));
+    assert_eq!(with(("5", &["2"])), refused("2", cycle));
+    let closed = DependencyFault::Cycle(ids(&["9", "4", "9"]));
+    assert_eq!(with(("9", &["4"])), refused("9", closed));
 }
 
 #[test]

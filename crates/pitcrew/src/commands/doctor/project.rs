@@ -15,9 +15,15 @@ pub(super) fn look(context: &Context<'_>, project: &Project, findings: &mut Find
         Ok(ground) => {
             let folder = ground.folder.display().to_string();
             let another = "put the project on another file system, or name one with --root";
-            for (about, result) in [("lock", ground.locks), ("sync", ground.syncs)] {
+            for (about, result) in [
+                ("write", ground.writes),
+                ("lock", ground.locks),
+                ("sync", ground.syncs),
+            ] {
                 match result {
                     Ok(()) => findings.good(about, format!("works in {folder}")),
+                    // A full disk or a mode that is wrong wants something else than another file system.
+                    Err(failure) if about == "write" => findings.halted(about, &failure.into()),
                     Err(failure) => {
                         findings.bad(about, Halt::from(failure).message(), another);
                     }

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use pitcrew_core::Name;
 use pitcrew_core::mailbox::Message;
 use pitcrew_runtime::desk::{Failure, NotDone, Which};
-use pitcrew_store::{Change, Log, StoreFailure};
+use pitcrew_store::{Change, Log, Place, StoreFailure};
 use serde_json::{Map, Value};
 
 use super::listing::heading;
@@ -24,6 +24,7 @@ pub(super) fn follow(
     owner: &Name,
 ) -> Result<Exit, Halt> {
     let desk = team.desk();
+    let roster = desk.roster()?;
     let ui = &mut *context.ui;
     // What comes after this is reported, so nothing is missed between listing and watching.
     let attention = Attention::to(&team.store)?;
@@ -36,15 +37,19 @@ pub(super) fn follow(
         })
     })?;
     let mut cursor = report.end;
-    let mailbox = Change::Log(Log::Mailbox(owner.clone()));
+    let concerns = |change: &Change| match change {
+        Change::Log(Log::Mailbox(of)) => of == owner,
+        Change::Document(Place::Team) | Change::Lagged => true,
+        Change::Log(_) | Change::Document(_) => false,
+    };
     while ui.is_open() {
         match attention.next(SWEEP)? {
             Event::Interrupted => return Ok(Exit::Interrupted),
-            // A team that was removed has no mail any more.
-            Event::Quiet => drop(desk.roster()?),
-            Event::Changed(change) if change != mailbox && change != Change::Lagged => continue,
-            Event::Changed(_) => {}
+            Event::Changed(change) if !concerns(&change) => continue,
+            Event::Quiet | Event::Changed(_) => {}
         }
+        // A team that was removed has no mail any more, and the mail of another in its place is not followed here.
+        desk.still(&roster)?;
         let read = desk.mail_since(owner, cursor, &mut |message, line| show(ui, &message, line));
         cursor = match read {
             Ok(end) => end,

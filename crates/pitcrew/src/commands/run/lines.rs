@@ -2,12 +2,16 @@
 
 use std::time::Duration;
 
+use console::truncate_str;
 use pitcrew_runtime::clock::utc_offset_s;
 use pitcrew_runtime::run::event::Happened;
 use pitcrew_runtime::run::{Scene, Watcher};
 
 use super::words;
 use crate::ui::Ui;
+
+/// The longest line, in columns. What a member answered may be one line of any length; the whole is its result.
+const WIDEST: usize = 240;
 
 /// Writes a line for each fact.
 pub(super) struct Lines<'u> {
@@ -24,8 +28,8 @@ impl Watcher for Lines<'_> {
     fn happened(&mut self, fact: &Happened<'_>) {
         let zone = utc_offset_s(fact.at.as_millis());
         if let Some(words) = words::of(fact.fact, zone) {
-            self.ui
-                .tell(&format!("{} {words}", words::clock(fact.at, zone)));
+            let line = format!("{} {words}", words::clock(fact.at, zone));
+            self.ui.tell(&truncate_str(&line, WIDEST, "…"));
         }
     }
 

@@ -32,6 +32,10 @@ const PACE: Duration = Duration::from_millis(125);
 const SPINNER: &[&str] = &["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const PLAIN_SPINNER: &[&str] = &["|", "/", "-", "\\"];
 
+/// The widest that the columns of names and states are, in columns of the terminal.
+const WIDEST_NAME: usize = 24;
+const WIDEST_STATE: usize = 40;
+
 /// Rows of the terminal that are left to what scrolls by.
 const SPARE_ROWS: usize = 6;
 
@@ -92,6 +96,7 @@ impl<'u> Live<'u> {
             None => return head,
             Some(EndReason::Interrupted) => "  ending; Ctrl-C kills",
             Some(EndReason::InterruptedTwice) => "  killing",
+            Some(EndReason::ShutDown) => "  shut down",
             Some(EndReason::TimeLimit | EndReason::FirstFailure | EndReason::Broke) => "  ending",
         };
         head.push_str(&self.ui.styled_on_stderr(BAD, ending));
@@ -105,7 +110,8 @@ impl<'u> Live<'u> {
         } else {
             " "
         };
-        let name = pad_str(seat.name.as_str(), widths.0, Alignment::Left, None);
+        let name = words::short(seat.name.as_str(), widths.0);
+        let name = pad_str(&name, widths.0, Alignment::Left, Some("…"));
         let elapsed = match seat.state {
             SeatState::Running(since) => span(scene.now_ms - since),
             _ => String::new(),
@@ -114,7 +120,7 @@ impl<'u> Live<'u> {
             0 => String::new(),
             unread => format!("  {unread} unread"),
         };
-        let state = pad_str(&state, widths.1, Alignment::Left, None);
+        let state = pad_str(&state, widths.1, Alignment::Left, Some("…"));
         let elapsed = pad_str(&elapsed, 6, Alignment::Right, None);
         let line = format!("  {mark} {name}  {state}  {elapsed}{unread}");
         let line = line.trim_end();
@@ -166,7 +172,11 @@ impl Watcher for Live<'_> {
         );
         let mut lines = vec![self.head(scene)];
         for seat in &shown {
-            lines.push(self.row(scene, seat, (names.min(24), states.min(40))));
+            lines.push(self.row(
+                scene,
+                seat,
+                (names.min(WIDEST_NAME), states.min(WIDEST_STATE)),
+            ));
         }
         let hidden = scene.seats.len() - shown.len();
         if hidden > 0 {
@@ -196,14 +206,17 @@ fn doing(scene: &Scene<'_>, seat: &SeatView<'_>) -> (String, bool) {
     };
     let task = seat
         .task
-        .map(|task| visible(task, Lines::Fold).into_owned());
+        .map(|task| words::short(&visible(task, Lines::Fold), WIDEST_STATE));
     match (seat.state, task) {
         (SeatState::Running(_), Some(task)) => (task, true),
         (SeatState::Running(_), None) if seat.for_mail => ("reads mail".to_string(), true),
         (SeatState::Running(_), None) => ("works".to_string(), true),
         (SeatState::Idle, _) => ("idle".to_string(), false),
         (SeatState::Limited(at), _) => (format!("limit, until {}", until(at)), false),
-        (SeatState::Restarting(at), _) => (format!("crashed, again at {}", until(at)), false),
+        (SeatState::Restarting(at), _) => {
+            let words = format!("crashed, restart {} at {}", seat.restarts, until(at));
+            (words, false)
+        }
         (SeatState::Retrying(at), _) => (format!("again at {}", until(at)), false),
         (SeatState::Stopped(StopReason::OnlyTalk { .. }), _) => ("idle".to_string(), false),
         (SeatState::Stopped(reason), _) => (words::stop_words(reason), false),

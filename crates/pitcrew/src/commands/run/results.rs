@@ -6,8 +6,9 @@ use console::{Alignment, measure_text_width, pad_str, truncate_str};
 use pitcrew_core::task::Status;
 use pitcrew_core::visible::{Lines, visible};
 use pitcrew_runtime::run::event::{Outcome, Report, TaskResult};
+use pitcrew_runtime::run::scheduler::StopReason;
 
-use super::words::{count, span, stop_words};
+use super::words::{count, left_running, short, span, stop_words};
 use crate::ui::{BAD, FAINT, GOOD, HEADING, Ui};
 
 /// The longest a result may be in the table when standard output is no terminal, in columns.
@@ -36,7 +37,17 @@ pub(super) fn write(ui: &mut Ui, here: &Path, report: &Report) {
             cut.outcome.word()
         ));
     }
+    for left in &report.left_running {
+        ui.line(&left_running(left));
+    }
     for member in &report.members {
+        if member.restarts > 0 {
+            let times = count(member.restarts as usize, "time", "times");
+            ui.line(&format!(
+                "{}: crashed and was started again {times}",
+                member.member
+            ));
+        }
         if let Some(reason) = member.stopped {
             ui.line(&format!("{}: {}", member.member, stop_words(reason)));
         }
@@ -68,7 +79,7 @@ fn table(ui: &mut Ui, report: &Report) {
             } else {
                 Alignment::Left
             };
-            pad_str(&row[at], widths[at], side, Some("…")).into_owned()
+            pad_str(&short(&row[at], widths[at]), widths[at], side, Some("…")).into_owned()
         };
         let result = truncate_str(&row[4], widths[4], "…").into_owned();
         [aligned(0), aligned(1), aligned(2), aligned(3), result]
@@ -138,11 +149,27 @@ fn mail(ui: &mut Ui, report: &Report) {
     if !unread.is_empty() {
         ui.line(&format!("unread   {}", unread.join(", ")));
     }
+    for member in &report.members {
+        if member.dead_letters > 0 {
+            let letters = usize::try_from(member.dead_letters).unwrap_or(usize::MAX);
+            ui.line(&format!(
+                "{} could not cope with {}: pitcrew inbox --dead --as {} --team {}",
+                member.member,
+                count(letters, "message", "messages"),
+                member.member,
+                report.team
+            ));
+        }
+    }
     for member in report.members.iter().filter(|member| member.unanswered > 0) {
         let why = match (member.answers_mail, member.stopped) {
-            (false, _) => "it has no on_mail script",
-            (true, Some(_)) => "it takes no more turns",
-            (true, None) => "the run ended before",
+            (false, _) => "it has no on_mail script".to_string(),
+            (true, Some(StopReason::OnlyTalk { turns })) => format!(
+                "it had {} for such mail while no task changed; the same command lets it go on",
+                count(turns as usize, "turn", "turns")
+            ),
+            (true, Some(_)) => "it takes no more turns in this run".to_string(),
+            (true, None) => "the run ended before".to_string(),
         };
         let asked = usize::try_from(member.unanswered).unwrap_or(usize::MAX);
         ui.line(&format!(
@@ -162,9 +189,19 @@ fn verdict(ui: &mut Ui, report: &Report) {
     let total = report.tasks.len() + report.unreadable.len();
     let counted = format!("{done} of {} completed", count(total, "task", "tasks"));
     let took = span(report.elapsed_ms);
+    let idle = report.members.iter().all(|member| member.turns == 0);
     let (style, text) = match report.outcome {
+        Outcome::Completed if idle => (
+            GOOD,
+            format!("nothing was left to do: {counted} before this run"),
+        ),
         Outcome::Completed => (GOOD, format!("{counted} in {took}")),
         Outcome::Incomplete => (BAD, format!("{counted} in {took}")),
+        Outcome::ShutDown => {
+            let at = report.shut_down_at.as_deref().unwrap_or("this run");
+            let by = format!("shut down from elsewhere at {at} (team shutdown)");
+            (BAD, format!("{by} after {took}: {counted}"))
+        }
         Outcome::Interrupted => (BAD, format!("interrupted after {took}: {counted}")),
         Outcome::TimeLimit => (BAD, format!("out of time after {took}: {counted}")),
         Outcome::FirstFailure => (
@@ -174,10 +211,11 @@ fn verdict(ui: &mut Ui, report: &Report) {
     };
     let text = ui.styled(style.bold(), &text);
     ui.own_line(&text);
-    let idle = report.members.iter().all(|member| member.turns == 0);
-    if report.outcome != Outcome::Completed {
+    if report.broke.is_some() {
+        // The complaint about that says what to do.
+    } else if report.outcome != Outcome::Completed {
         ui.say("the same command goes on from here");
     } else if idle {
-        ui.say("nothing was left to do; --fresh begins anew");
+        ui.say("--fresh begins anew");
     }
 }

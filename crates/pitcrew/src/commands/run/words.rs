@@ -2,7 +2,7 @@
 
 use pitcrew_core::task::Status;
 use pitcrew_core::{Name, Timestamp};
-use pitcrew_runtime::run::event::{EndReason, Fact, Founded, TurnOutcome, WaitReason};
+use pitcrew_runtime::run::event::{EndReason, Fact, Founded, LeftRunning, TurnOutcome, WaitReason};
 use pitcrew_runtime::run::scheduler::StopReason;
 
 /// A fact as one line. `None` for what shows in another fact anyway. `zone` is seconds ahead of UTC.
@@ -34,11 +34,17 @@ pub(super) fn of(fact: &Fact, zone: i32) -> Option<String> {
         },
         Fact::TurnEnded { .. } => ended(fact)?,
         Fact::TaskSettled { .. } => settled(fact)?,
+        Fact::LeftRunning(left) => left_running(left),
         Fact::MemberWaits {
             member,
             reason,
+            restart,
             until,
-        } => format!("{member}: {} {}", wait_words(*reason), clock(*until, zone)),
+        } => {
+            let which = restart.map_or_else(String::new, |number| format!(" (restart {number})"));
+            let until = clock(*until, zone);
+            format!("{member}: {} {until}{which}", wait_words(*reason))
+        }
         Fact::MemberStopped { member, reason } => format!("{member}: {}", stop_words(*reason)),
         Fact::MailArrived { .. } => return None,
         Fact::Ending { why, running } => ending(*why, running),
@@ -132,6 +138,7 @@ fn ending(why: EndReason, running: &[Name]) -> String {
     match why {
         EndReason::Interrupted if running.is_empty() => format!("interrupted: {asked}"),
         EndReason::Interrupted => format!("interrupted: {asked}; once more kills"),
+        EndReason::ShutDown => format!("the team was shut down: {asked}"),
         EndReason::InterruptedTwice => format!("interrupted again: killing {names}"),
         EndReason::TimeLimit => format!("the run's time is up: {asked}"),
         EndReason::FirstFailure => format!("a task failed: {asked}"),
@@ -147,6 +154,26 @@ fn wait_words(reason: WaitReason) -> &'static str {
     }
 }
 
+/// What of a turn runs on.
+pub(super) fn left_running(left: &LeftRunning) -> String {
+    let known = match left.processes {
+        0 => "something of it that could not be found".to_string(),
+        more => {
+            let more = count(more as usize, "process", "processes");
+            format!("{more} of it that this system does not let us end")
+        }
+    };
+    let output = if left.holds_output {
+        " and holds its output; what it prints is not read"
+    } else {
+        ""
+    };
+    format!(
+        "{}: turn {} is over, but {known} may run on{output}",
+        left.member, left.turn
+    )
+}
+
 /// Why a member takes no more turns.
 pub(super) fn stop_words(reason: StopReason) -> String {
     match reason {
@@ -160,7 +187,8 @@ pub(super) fn stop_words(reason: StopReason) -> String {
             format!("has taken its {}", count(turns as usize, "turn", "turns"))
         }
         StopReason::OnlyTalk { turns } => format!(
-            "only talked for {}; mail of other members wakes it no more",
+            "answered mail of other members for {} while no task changed; more of it wakes it no more, a word of yours \
+             or a change of a task does",
             count(turns as usize, "turn", "turns")
         ),
     }
@@ -178,6 +206,18 @@ fn messages(number: usize) -> String {
 /// A number with its word.
 pub(super) fn count(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
+}
+
+/// A name cut to so many columns in its middle: the ends of long names tell them apart.
+pub(super) fn short(name: &str, columns: usize) -> String {
+    let length = name.chars().count();
+    if length <= columns || columns < 3 {
+        return name.to_string();
+    }
+    let tail = (columns - 1) / 2;
+    let head: String = name.chars().take(columns - 1 - tail).collect();
+    let tail: String = name.chars().skip(length - tail).collect();
+    format!("{head}…{tail}")
 }
 
 /// A span as people read it: `0.4s`, `12s`, `3m05s`, `1h02m`.
@@ -202,6 +242,13 @@ pub(super) fn clock(at: Timestamp, zone: i32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_names_keep_both_ends() {
+        assert_eq!(short("short", 8), "short");
+        assert_eq!(short("the-first-of-them", 8), "the-…hem");
+        assert_eq!(short("the-second", 9), "the-…cond");
+    }
 
     #[test]
     fn spans_are_short_and_instants_are_of_the_day() {

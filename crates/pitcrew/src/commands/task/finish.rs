@@ -5,9 +5,10 @@ use pitcrew_core::{Refusal, TaskId};
 use pitcrew_runtime::desk::Change;
 use serde_json::json;
 
-use crate::cli::{Entry, Run};
+use crate::cli::{Entry, Run, failed_answer};
 use crate::context::{Context, OpenTeam};
 use crate::halt::{Exit, Halt};
+use crate::hints;
 use crate::ui::Layout;
 
 /// The row of `task done`.
@@ -160,6 +161,9 @@ impl Run for Release {
 }
 
 /// Put failed tasks back to be tried again
+///
+/// Of several, each is put back by itself: one that cannot be keeps no other from it, and the answer says what came of
+/// each.
 #[derive(Debug, clap::Args)]
 pub(super) struct Retry {
     /// The tasks
@@ -171,10 +175,44 @@ impl Run for Retry {
     fn run(self, context: &mut Context<'_>) -> Result<Exit, Halt> {
         let team = context.open_team()?;
         team.desk().roster()?;
-        for id in &self.ids {
-            let task = team.desk().retry(&TaskId::new(id)?)?;
-            answer(context, &task)?;
+        let retry =
+            |id: &String| -> Result<Task, Halt> { Ok(team.desk().retry(&TaskId::new(id)?)?) };
+        if let [only] = self.ids.as_slice() {
+            return answer(context, &retry(only)?);
         }
-        Ok(Exit::Done)
+        let outcomes: Vec<_> = self.ids.iter().map(|id| (id, retry(id))).collect();
+        Ok(answer_each(context, &outcomes))
     }
+}
+
+/// What came of several tasks: one answer with a part for each, and the status of the first that was not done.
+fn answer_each(context: &mut Context<'_>, outcomes: &[(&String, Result<Task, Halt>)]) -> Exit {
+    let mut exit = Exit::Done;
+    let mut tasks = Vec::with_capacity(outcomes.len());
+    for (id, outcome) in outcomes {
+        match outcome {
+            Ok(task) if context.ui.json => {
+                tasks.push(json!({ "ok": true, "id": id, "task": task }))
+            }
+            Ok(task) => context.ui.line(&format!("{}  {}", task.id, task.status)),
+            Err(halt) => {
+                let row = hints::row(halt);
+                if exit == Exit::Done {
+                    exit = row.exit;
+                }
+                if context.ui.json {
+                    let mut part = failed_answer("error", None, halt);
+                    part["id"] = id.as_str().into();
+                    tasks.push(part);
+                } else {
+                    context.ui.complain(&halt.message(), Some(&row.hint));
+                }
+            }
+        }
+    }
+    if context.ui.json {
+        let answer = json!({ "ok": exit == Exit::Done, "tasks": tasks });
+        context.ui.json(&answer, Layout::Pretty);
+    }
+    exit
 }

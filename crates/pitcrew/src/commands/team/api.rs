@@ -3,8 +3,9 @@
 //! Answers stand on standard output as one object, pretty with `--json` and on one line without. A request that is
 //! not done answers `{ok:false, …}` with exit status 1, whatever the reason: callers look at the object.
 
-use pitcrew_core::Refusal;
 use pitcrew_core::name::LEADER;
+use pitcrew_core::refusal::NameKind;
+use pitcrew_core::{Name, Refusal};
 use serde_json::{Map, Value, json};
 
 use crate::cli::{Entry, Run, failed_answer};
@@ -242,17 +243,63 @@ impl Call<'_, '_> {
             "broadcast" => {
                 answer["recipients"] = json!([]);
                 answer["messageIds"] = json!([]);
+                if let Some(errors) = self.each_recipient(&halt) {
+                    answer["errors"] = errors;
+                }
             }
             _ => {}
+        }
+        if let Halt::Refused(Refusal::MessageNotFound { mailbox, .. }) = &halt {
+            // Anybody may list, whoever the mailbox is of.
+            let input = json!({ "team_name": self.fields.get("team_name"), "worker": mailbox });
+            answer["hint"] = format!(
+                "list what is there with `pitcrew team api mailbox-list --input '{input}'`"
+            )
+            .into();
         }
         self.context.ui.json(&answer, self.layout);
         Exit::Refused
     }
 
-    /// The words of the reference where a team does not exist: it knows no such answer and names what it misses in it.
-    fn words(&self, request: &Request, halt: &Halt) -> Option<String> {
-        if !matches!(halt, Halt::Refused(Refusal::TeamNotFound { .. })) {
+    /// What the reference says of each recipient of a broadcast whose body cannot be sent to any.
+    fn each_recipient(&mut self, halt: &Halt) -> Option<Value> {
+        let Halt::Refused(refused @ (Refusal::InvalidInput { .. } | Refusal::BodyTooLarge { .. })) =
+            halt
+        else {
             return None;
+        };
+        let from = self.fields.get("from").and_then(Value::as_str)?.to_string();
+        let roster = self.open().ok()?.desk().roster().ok()?;
+        let others = roster.everybody().into_iter();
+        let others = others.filter(|name| name.as_str() != from);
+        Some(
+            others
+                .map(|name| json!(format!("{name}: {}", refused.code())))
+                .collect(),
+        )
+    }
+
+    /// The words of the reference where ours are others: it names what it did not find even where that was not given,
+    /// and knows no team that does not exist.
+    fn words(&self, request: &Request, halt: &Halt) -> Option<String> {
+        let of_the_six = ["claim-task", "transition-task-status"].contains(&request.name);
+        match halt {
+            Halt::Refused(Refusal::InvalidInput { field, .. })
+                if of_the_six && field == "task_id" =>
+            {
+                let given = self.fields.get("task_id").map_or("undefined", |_| "null");
+                return Some(format!("task {given} not found"));
+            }
+            Halt::Refused(Refusal::InvalidStatus { .. }) if of_the_six => {
+                return self.other_status();
+            }
+            Halt::Refused(Refusal::UnknownMember { .. })
+                if request.name == "mailbox-mark-delivered" =>
+            {
+                return Some("message_not_found".to_string());
+            }
+            Halt::Refused(Refusal::TeamNotFound { .. }) => {}
+            _ => return None,
         }
         match request.name {
             "claim-task" | "transition-task-status" => {
@@ -266,6 +313,22 @@ impl Call<'_, '_> {
             "team-status" | "shutdown-team" => Some(halt.to_string()),
             _ => None,
         }
+    }
+
+    /// What the reference says first of a step, before it looks whether there is such a step: that the status which the
+    /// caller believes in is not the task's. `None` when it is.
+    fn other_status(&self) -> Option<String> {
+        let team = self.fields.get("team_name").and_then(Value::as_str)?;
+        let team = Name::new(NameKind::Team, team).ok()?;
+        let project = self.context.last_project()?;
+        let task = OpenTeam::of(project, team)
+            .desk()
+            .task(&self.task_id().ok()?);
+        let task = task.ok()?;
+        let believed = self.fields.get("from").and_then(Value::as_str);
+        let (id, status, believed) = (task.id, task.status, believed.unwrap_or("undefined"));
+        let words = || format!("task {id} status={status}, expected {believed}");
+        (believed != status.word()).then(words)
     }
 
     /// A text that may be absent. `null` is absent.

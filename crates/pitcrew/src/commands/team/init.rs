@@ -25,8 +25,7 @@ pub(super) const ENTRY: Entry = Entry::new::<Init>("init", "Found a team, with m
 /// Found a team, with members and tasks
 ///
 /// The team is a folder of plain files below the project's root. Nothing is started: members are whoever speaks in
-/// their names, people and agents alike. The team appears with all its members in one step;
-/// its tasks follow, those that others wait for first.
+/// their names, people and agents alike. The team appears with all its members and tasks in one step.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   pitcrew team init audit --member ann --member bob:coder --task 'List the modules' --task 'Find dead code'
@@ -89,10 +88,11 @@ pub(super) fn found(project: &Project, name: Name, plan: &Plan) -> Result<Founde
     let team = OpenTeam::of(project, name);
     let desk = team.desk();
     let blueprint = desk.draw_up(plan)?;
-    if let Creation::Taken(there) = project.create_team(&team.name, &blueprint.team)? {
+    let created = project.create_team_with(&team.name, &blueprint.team, &blueprint.tasks)?;
+    if let Creation::Taken(there) = created {
         return Err(Refusal::TeamExists { team: there }.into());
     }
-    let tasks = desk.move_in(&blueprint)?;
+    let tasks = blueprint.tasks.into_iter().map(|(id, _)| id).collect();
     let folder = team.store.folder().display().to_string();
     Ok(Founded {
         name: team.name,

@@ -4,14 +4,14 @@
 //! |---|---|
 //! | a run that drives the team | `run.json` without an end, and its process is the very one |
 //! | a turn of a member | `workers/<name>/process.json` without an end, and its process is the very one |
-//! | whoever holds a task | the task in progress, however silent its owner is; a shutdown after the claim ends that |
+//! | whoever holds a task | the task in progress, however silent its owner is, until the team is shut down |
 //!
 //! A pid alone is no evidence: a process counts by its start time and boot. Where nobody can tell (another container),
 //! it counts as at work for removing, and is left alone for stopping.
 
+use pitcrew_core::Name;
 use pitcrew_core::refusal::NameKind;
 use pitcrew_core::task::{Status, Task};
-use pitcrew_core::{Name, Timestamp};
 use pitcrew_runtime::process::{Identity, Ladder, Mark, Presence, Reclaimed, reclaim};
 use pitcrew_runtime::run::record::{ProcessRecord, RunRecord};
 use pitcrew_store::StoreExt;
@@ -35,10 +35,13 @@ pub(crate) fn at_work(team: &OpenTeam) -> Result<Vec<String>, Halt> {
         .into_iter()
         .collect();
     found.extend(started(team)?.iter().map(Started::words));
-    let shut_down = desk.shut_down_at()?;
-    let shut_down = shut_down.as_deref().and_then(Timestamp::parse);
-    let tasks = desk.tasks()?.tasks;
-    let held = tasks.iter().filter(|task| is_held(task, shut_down));
+    // Nobody works on a task of a team that was shut down: that is what its leader has said.
+    let tasks = match desk.shut_down_at()? {
+        Some(_) => Vec::new(),
+        None => desk.tasks()?.tasks,
+    };
+    let held = |task: &&Task| task.status == Status::InProgress;
+    let held = tasks.iter().filter(held);
     found.extend(held.map(|task| match &task.owner {
         Some(owner) => format!("task {} of {owner}", task.id),
         None => format!("task {}", task.id),
@@ -117,10 +120,4 @@ impl Started {
         };
         format!("{} (process {}{doubt})", self.member, self.process.pid)
     }
-}
-
-fn is_held(task: &Task, shut_down: Option<Timestamp>) -> bool {
-    let started = task.started_at.as_deref().and_then(Timestamp::parse);
-    let before = |end: Timestamp| started.is_none_or(|started| started <= end);
-    task.status == Status::InProgress && !shut_down.is_some_and(before)
 }

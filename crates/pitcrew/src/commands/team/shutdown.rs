@@ -19,8 +19,12 @@ pub(super) const ENTRY: Entry =
 
 /// End a team; its files stay readable
 ///
-/// The end is written down, whoever waits for the team is told, and the marks that other programs set beside claimed
-/// tasks are cleared. Tasks and messages stay as they are.
+/// The end is written down once, what its run and its members' turns started is stopped, and whoever waits for the team
+/// is told. From then on the team takes no new work: no task is added, claimed or put back, no lines are claimed, nothing
+/// is set aside of a budget, no member is added. What was begun can be ended, and messages and findings go on. Tasks and
+/// messages stay as they are.
+///
+/// `pitcrew run` with the team's file goes on with it; `pitcrew team rm` removes it.
 #[derive(Debug, clap::Args)]
 pub(super) struct Shutdown {
     /// The team; else --team or PITCREW_TEAM

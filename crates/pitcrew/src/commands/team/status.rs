@@ -61,13 +61,16 @@ pub(crate) fn answer(status: &TeamStatus) -> Value {
         let mut worker = json!({
             "name": member.name,
             "paneId": member.pane_id,
-            "paneDead": false,
+            "paneDead": member.gone,
             "heartbeatStale": member.heartbeat_stale,
             "outboxNewCount": member.outbox_new,
             "unread": member.unread,
         });
         if member.damaged > 0 {
             worker["damage"] = member.damaged.into();
+        }
+        if !member.unreadable.is_empty() {
+            worker["unreadable"] = json!(member.unreadable);
         }
         worker
     };
@@ -80,6 +83,9 @@ pub(crate) fn answer(status: &TeamStatus) -> Value {
     });
     if !status.board.unreadable.is_empty() {
         snapshot["unreadable"] = json!(status.board.unreadable);
+    }
+    if !status.unreadable.is_empty() {
+        snapshot["unreadableFiles"] = json!(status.unreadable);
     }
     match &status.limiter {
         Some(Ok(limiter)) => snapshot["limits"] = json!(limiter.status(now())),
@@ -110,9 +116,10 @@ fn write(ui: &mut Ui, status: &TeamStatus) {
     ui.line("Workers:");
     for member in &status.members {
         ui.line(&format!(
-            "  {}  pane={}  dead=false  hbStale={}  new={}",
+            "  {}  pane={}  dead={}  hbStale={}  new={}",
             member.name,
             member.pane_id.as_deref().unwrap_or("-"),
+            member.gone,
             member.heartbeat_stale,
             member.outbox_new
         ));
@@ -150,11 +157,25 @@ fn write_more(ui: &mut Ui, status: &TeamStatus) {
     for task in &status.board.unreadable {
         ui.say(&format!("task {} cannot be read: {}", task.id, task.why));
     }
+    let of_members = status.members.iter().flat_map(|member| &member.unreadable);
+    for why in of_members.chain(&status.unreadable) {
+        ui.say(why);
+    }
     for member in status.members.iter().filter(|member| member.damaged > 0) {
         let name = visible(&member.name, Lines::Fold);
         ui.say(&format!(
             "the mailbox of {name} has {} damaged places: see `pitcrew doctor`",
             member.damaged
+        ));
+    }
+    let gone = status.members.iter().filter(|member| member.gone);
+    let gone: Vec<_> = gone
+        .map(|member| visible(&member.name, Lines::Fold))
+        .collect();
+    if !gone.is_empty() {
+        ui.say(&format!(
+            "the run was killed, and with it the turns of {}: the same `pitcrew run` goes on",
+            gone.join(", ")
         ));
     }
     let mut unread: Vec<String> = status

@@ -8,7 +8,7 @@
 //! with it have the rest of the grace to end by themselves. What always holds: the result is published even when
 //! this task is cut off, and then only after the leader was killed.
 
-use super::super::clearing::{Clearing, Pace, after};
+use super::super::clearing::{Clearing, Pace, after, end_holders};
 use super::super::ended::{By, Ended, How, Leftovers, Status, Streams};
 use super::super::kin::Kin;
 use super::super::launch::{Ask, Ladder};
@@ -108,8 +108,15 @@ impl Overseer {
         if let Pressed::Asked { grace_until, .. } = passage.pressed {
             self.leave_the_rest_its_grace(grace_until).await;
         }
-        let leftovers = clearing.finish(|| self.leader.pin().kill()).await;
-        let streams = self.streaming.finish().await;
+        let mut leftovers = clearing.finish(|| self.leader.pin().kill()).await;
+        let mut streams = self.streaming.drain().await;
+        if streams == Streams::StillHeld {
+            let held = end_holders(&kin, self.streaming.pipes()).await;
+            leftovers.killed = leftovers.killed.saturating_add(held.killed);
+            leftovers.remaining = leftovers.remaining.max(held.remaining);
+            streams = self.streaming.drain().await;
+        }
+        self.streaming.close().await;
         self.leader.collect();
         let recording = &self.outcome.shared.recording;
         self.outcome.publish(Ended {

@@ -4,15 +4,18 @@
 //! ends with the group. What is read is recorded at once, on the runtime's thread: a sink is expected to be a local
 //! file.
 //!
-//! What always holds: the recording is complete as soon as [`Streaming::finish`] says `Closed`.
+//! What always holds: the recording is complete as soon as [`Streaming::drain`] says `Closed`.
 
 use super::super::capture::{Capture, Kept, Recorder};
 use super::super::ended::Streams;
 use super::super::launch::Input;
+use super::super::table::Table;
 use super::Stream;
 use crate::clock::Clock;
 use std::fmt;
 use std::io;
+use std::os::fd::AsRawFd;
+use std::path::PathBuf;
 use std::process::{ChildStderr, ChildStdin, ChildStdout};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -108,6 +111,8 @@ pub(super) struct Streaming {
     feeder: JoinSet<()>,
     recording: Arc<Recording>,
     closing: CancellationToken,
+    /// What the pipes of output and error are called in the process table.
+    pipes: Vec<PathBuf>,
 }
 
 /// Input, output and error of a process.
@@ -120,7 +125,14 @@ impl Streaming {
         recording: Arc<Recording>,
         clock: Arc<dyn Clock>,
     ) -> io::Result<Self> {
+        let names = [
+            stdout.as_ref().map(AsRawFd::as_raw_fd),
+            stderr.as_ref().map(AsRawFd::as_raw_fd),
+        ];
+        let table = Table::default();
+        let names = names.into_iter().flatten();
         let mut streaming = Self {
+            pipes: names.filter_map(|file| table.own_file(file)).collect(),
             readers: JoinSet::new(),
             feeder: JoinSet::new(),
             recording,
@@ -157,9 +169,14 @@ impl Streaming {
             .spawn(record(pipe, stream, recording, clock, closing));
     }
 
-    /// Reads what is still in the pipes. Something that we could not find may hold them open: it is waited for only
-    /// as long as it prints, and never for more than [`LONGEST`].
-    pub(super) async fn finish(&mut self) -> Streams {
+    /// What output and error are called in the process table.
+    pub(super) fn pipes(&self) -> &[PathBuf] {
+        &self.pipes
+    }
+
+    /// Reads what is still in the pipes. Something may hold them open: it is waited for only as long as it prints, and
+    /// never for more than [`LONGEST`].
+    pub(super) async fn drain(&mut self) -> Streams {
         const SILENCE: Duration = Duration::from_millis(300);
         const LONGEST: Duration = Duration::from_secs(5);
         self.feeder.abort_all();
@@ -171,12 +188,16 @@ impl Streaming {
                 .is_err()
                 && (self.recording.printed() == before || start.elapsed() > LONGEST)
             {
-                self.closing.cancel();
-                while self.readers.join_next().await.is_some() {}
                 return Streams::StillHeld;
             }
         }
         Streams::Closed
+    }
+
+    /// Reads no more, whoever still holds the pipes.
+    pub(super) async fn close(&mut self) {
+        self.closing.cancel();
+        while self.readers.join_next().await.is_some() {}
     }
 }
 

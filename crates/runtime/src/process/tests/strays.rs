@@ -71,7 +71,7 @@ async fn a_child_without_a_mark_is_found_through_its_session_or_its_parent() {
 }
 
 #[tokio::test]
-async fn what_hides_in_every_way_shows_as_streams_that_are_still_held() {
+async fn what_hides_in_every_way_is_found_by_the_output_that_it_holds() {
     let mark = fresh_mark();
     let script = "exec 3>&1; hidden=$(env -i /usr/bin/setsid /bin/sleep 1000 >&3 & echo $!); \
                   while [ $(cat /proc/$hidden/comm) != sleep ]; do :; done; echo $hidden";
@@ -80,9 +80,22 @@ async fn what_hides_in_every_way_shows_as_streams_that_are_still_held() {
     let hidden = Identity::of(hidden.parse().unwrap()).unwrap();
     let ended = ended_for_good(&group, &mark).await;
     assert_eq!(ended.how, How::Exited(0));
+    assert_eq!(ended.streams, Streams::Closed);
+    assert_eq!((ended.leftovers.killed, ended.leftovers.remaining), (1, 0));
+    assert_eq!(hidden.presence(), Presence::Gone);
+}
+
+#[tokio::test]
+async fn an_output_that_an_older_process_holds_is_reported_and_nobody_is_ended_for_it() {
+    let mark = fresh_mark();
+    let group = start(shell("echo ready; exec sleep 1000", &mark));
+    first_line(&group).await;
+    let path = format!("/proc/{}/fd/1", group.identity().pid);
+    let held = fs::File::options().write(true).open(path).unwrap();
+    group.kill();
+    let ended = ended_for_good(&group, &mark).await;
     assert_eq!(ended.streams, Streams::StillHeld);
-    assert_eq!(hidden.presence(), Presence::Alive);
-    end_by_hand(&hidden);
+    drop(held);
 }
 
 #[tokio::test]

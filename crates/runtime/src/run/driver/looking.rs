@@ -1,5 +1,6 @@
 //! What a run sees of the team's files: by a watch, and by looking again after each thing that it did itself.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use pitcrew_core::{Name, TaskId};
@@ -11,7 +12,7 @@ use super::super::post;
 use super::super::scheduler::{Event, MailSeen, SeatNo};
 use super::{CHANGES, Driver};
 use crate::clock::Disturbance;
-use crate::desk::NotDone;
+use crate::desk::{NotDone, TaskBoard};
 
 /// How long the watching thread sits in one call.
 const SITTING: Duration = Duration::from_secs(1);
@@ -66,8 +67,15 @@ impl Driver<'_> {
             }
         }
         let team = touched(&|change| matches!(change, Change::Document(Place::Shutdown)));
-        if team && matches!(self.desk().shut_down_at(), Ok(Some(_))) && self.ending.is_none() {
-            self.interrupted();
+        if team && self.ending.is_none() {
+            match self.desk().shut_down_at() {
+                Ok(Some(at)) => {
+                    self.shut_down_at = Some(at);
+                    self.handle(Event::ShutDown);
+                }
+                Ok(None) => {}
+                Err(failed) => self.broke(failed),
+            }
         }
     }
 
@@ -82,8 +90,21 @@ impl Driver<'_> {
     pub(super) fn look_at_board(&mut self) {
         let board = self.desk().tasks();
         if let Some(board) = self.attempt(board) {
-            self.handle(Event::Board(board));
+            self.see(board);
         }
+    }
+
+    /// Takes in a board, and remembers the tasks that are not there any more: somebody may be removing the whole team.
+    fn see(&mut self, board: TaskBoard) {
+        let before = &self.scheduler.board().tasks;
+        if board.tasks.len() + board.unreadable.len() < before.len() {
+            let there: BTreeSet<&str> = board.tasks.iter().map(|task| task.id.as_str()).collect();
+            let gone = before
+                .iter()
+                .filter(|task| !there.contains(task.id.as_str()));
+            self.vanished.extend(gone.cloned());
+        }
+        self.handle(Event::Board(board));
     }
 
     /// Looks at some tasks only, which is cheaper than at the whole board.
@@ -97,7 +118,7 @@ impl Driver<'_> {
             .iter()
             .try_for_each(|id| desk.look_again(&mut board, id));
         if self.attempt(looked).is_some() {
-            self.handle(Event::Board(board));
+            self.see(board);
         }
     }
 

@@ -9,16 +9,23 @@ use super::super::outfit::Gear;
 use super::super::scheduler::{Ending, Finish, MailSeen, SeatState, SeatView, StopReason};
 use super::super::{own, post};
 use super::Driver;
-use crate::desk::TaskBoard;
+use crate::desk::{NotDone, TaskBoard};
 
 impl Driver<'_> {
     /// Closes the run. What can no longer be read is reported as it was last seen.
     pub(super) fn finish(mut self, finish: &Finish) -> Report {
         let now = self.now();
         let board = self.desk().tasks();
-        let board = self
+        let mut board = self
             .attempt(board)
             .unwrap_or_else(|| self.scheduler.board().clone());
+        if self.broken.is_some() {
+            for task in std::mem::take(&mut self.vanished) {
+                if board.tasks.iter().all(|known| known.id != task.id) {
+                    board.tasks.push(task);
+                }
+            }
+        }
         let outcome = outcome(finish, &board);
         let word = match self.broken {
             Some(_) => "broke",
@@ -31,9 +38,13 @@ impl Driver<'_> {
         let mut mail = Vec::with_capacity(self.gears.len());
         for seat in 0..self.gears.len() {
             let seen = post::seen(&self.desk(), self.gears[seat].name());
-            mail.push(self.attempt_for_member(seen).ok());
+            let seen = self.attempt_for_member(seen).ok();
+            let dead = post::dead_letters(&self.desk(), self.gears[seat].name());
+            let dead = self.attempt_for_member(dead).unwrap_or_default();
+            mail.push((seen, dead));
         }
-        if let Some(broken) = self.broken.as_ref().map(own::in_full) {
+        let broken = self.broken.as_ref().map(|broken| self.why_broken(broken));
+        if let Some(broken) = &broken {
             self.note(format!("the run broke: {broken}"));
         }
         let mut tasks: Vec<&Task> = board.tasks.iter().collect();
@@ -50,7 +61,10 @@ impl Driver<'_> {
             .collect();
         let seats = self.scheduler.view(now).zip(&self.gears).zip(mail);
         let members = seats
-            .map(|((view, gear), mail)| self.member_result(&view, gear, mail.unwrap_or(view.mail)))
+            .map(|((view, gear), (mail, dead))| {
+                let mail = mail.unwrap_or(view.mail);
+                self.member_result(&view, gear, mail, dead)
+            })
             .collect();
         Report {
             run: self.ground.run.clone(),
@@ -59,23 +73,44 @@ impl Driver<'_> {
                 Some(_) => Outcome::Incomplete,
                 None => outcome,
             },
-            broke: self.broken.as_ref().map(own::in_full),
+            broke: broken,
             elapsed_ms: now.ms.saturating_sub(self.began_ms),
             tasks,
             unreadable: board.unreadable.clone(),
             members,
             leader_unread,
+            shut_down_at: self.shut_down_at.clone(),
             unfinished: self.unfinished.clone(),
+            left_running: self.left_running.clone(),
             folder: self.ground.store.folder().to_path_buf(),
         }
     }
 
-    fn member_result(&self, view: &SeatView<'_>, gear: &Gear, mail: MailSeen) -> MemberResult {
+    fn why_broken(&self, broken: &NotDone) -> String {
+        let folder = self.ground.store.folder();
+        match own::is_removal(broken, folder) {
+            true => format!(
+                "the team's folder {} was removed while it ran",
+                folder.display()
+            ),
+            false => own::in_full(broken),
+        }
+    }
+
+    fn member_result(
+        &self,
+        view: &SeatView<'_>,
+        gear: &Gear,
+        mail: MailSeen,
+        dead_letters: u64,
+    ) -> MemberResult {
         MemberResult {
             member: gear.name().clone(),
             profile: gear.entry.profile.clone(),
             turns: view.turns,
+            restarts: view.restarts,
             unread: mail.unread,
+            dead_letters,
             unanswered: mail.from_leader + mail.from_peers,
             answers_mail: gear.answers_mail(),
             stopped: match view.state {
@@ -112,7 +147,7 @@ impl Driver<'_> {
     fn why_not(&self, board: &TaskBoard, task: &Task) -> Option<String> {
         let ended = matches!(task.status, Status::Completed | Status::Failed);
         if let Some(broken) = self.broken.as_ref().filter(|_| !ended) {
-            return Some(format!("the run broke: {}", own::in_full(broken)));
+            return Some(format!("the run broke: {}", self.why_broken(broken)));
         }
         if task.status == Status::InProgress {
             let owner = task.owner.as_deref().unwrap_or("somebody");
@@ -140,7 +175,7 @@ impl Driver<'_> {
                 state => matches!(state, SeatState::Stopped(_)),
             });
         Some(match (assignee, stopped) {
-            (Some(name), true) => format!("{name} takes no more turns"),
+            (Some(name), true) => format!("{name} takes no more turns in this run"),
             (None, true) => "nobody who could do it takes more turns".to_string(),
             (_, false) => "nobody in this run can do it".to_string(),
         })
@@ -151,6 +186,7 @@ fn outcome(finish: &Finish, board: &TaskBoard) -> Outcome {
     let completed = |task: &Task| task.status == Status::Completed;
     match finish {
         Finish::Ended(Ending::Interrupted) => Outcome::Interrupted,
+        Finish::Ended(Ending::ShutDown) => Outcome::ShutDown,
         Finish::Ended(Ending::TimeLimit) => Outcome::TimeLimit,
         Finish::Ended(Ending::FirstFailure) => Outcome::FirstFailure,
         Finish::Done if board.unreadable.is_empty() && board.tasks.iter().all(completed) => {

@@ -6,7 +6,7 @@ use pitcrew_core::mailbox::{Draft, Intent};
 use pitcrew_core::task::Status;
 
 use super::super::ending::{self, TurnResult};
-use super::super::event::{self, Fact, TurnOutcome, Unfinished};
+use super::super::event::{self, Fact, LeftRunning, TurnOutcome, Unfinished};
 use super::super::founding::Ground;
 use super::super::scheduler::{End, Event, MailSettlement, SeatNo, Settlement, StopReason, Work};
 use super::super::turn::{Begun, Bench};
@@ -14,7 +14,7 @@ use super::super::{Setup, Tools};
 use super::{Driver, TurnEnd};
 use crate::clock::{Clock, Entropy};
 use crate::desk::{Desk, NotDone};
-use crate::process::{Control, Mark};
+use crate::process::{Control, Mark, Streams};
 
 /// What a turn is begun and recorded with.
 fn bench<'b>(setup: &'b Setup<'_>, ground: &'b Ground, tools: &'b Tools) -> Bench<'b> {
@@ -122,7 +122,18 @@ impl Driver<'_> {
         let Some(begun) = gear.turn.as_ref().filter(|begun| begun.turn == turn) else {
             return;
         };
+        let holds_output = ended.streams == Streams::StillHeld;
+        let left = LeftRunning {
+            member: gear.name().clone(),
+            turn: begun.number,
+            processes: ended.leftovers.remaining,
+            holds_output,
+        };
         let read = ending::read(&self.tools, &gear.profile, gear.name(), begun, &ended);
+        if holds_output || left.processes > 0 {
+            self.left_running.push(left.clone());
+            self.tell(&Fact::LeftRunning(left));
+        }
         match self.attempt_for_member(read) {
             Ok(result) => self.report(seat, turn, result),
             Err(Some(why)) => {

@@ -82,6 +82,8 @@ pub(super) struct Seat {
     pub(super) restart: Restart,
     /// The restart machine's number of the present run.
     pub(super) run: u32,
+    /// How often it was started again after a crash, or is to be.
+    pub(super) restarts: u32,
     /// The number of the latest turn.
     pub(super) turn: u32,
     /// Turns that count for the limit.
@@ -118,6 +120,7 @@ impl Seat {
             plan,
             doing: Doing::Idle,
             run: 0,
+            restarts: 0,
             turn: 0,
             counted: 0,
             held: None,

@@ -139,6 +139,10 @@ impl Scheduler {
             _ => restart::End::Finished,
         };
         state.restart.handle_ended(state.run, how, now.ms, jitter);
+        if matches!(state.restart.standing(), restart::Standing::Due { .. }) && end == End::Crashed
+        {
+            state.restarts = state.restarts.saturating_add(1);
+        }
         if let restart::Order::GiveUp(reason) = state.restart.next(now.ms)
             && end == End::Crashed
         {

@@ -36,6 +36,8 @@ pub struct SeatView<'a> {
     pub for_mail: bool,
     /// How many turns it took.
     pub turns: u32,
+    /// How often it was started again after a crash, the restart that it waits for included.
+    pub restarts: u32,
     /// What is in its mailbox.
     pub mail: MailSeen,
 }
@@ -55,6 +57,7 @@ impl Scheduler {
                 }
             ),
             turns: state.turn,
+            restarts: state.restarts,
             mail: state.mail,
         }
     }

@@ -127,6 +127,8 @@ pub enum Event {
     Slept(i64),
     /// A person wants the run to end. Said again, it ends at once.
     Interrupted,
+    /// The team was shut down from elsewhere.
+    ShutDown,
     /// Something broke, so that the run cannot go on.
     Broke,
 }
@@ -213,6 +215,8 @@ pub enum Finish {
 pub enum Ending {
     /// A person wanted it.
     Interrupted,
+    /// The team was shut down from elsewhere.
+    ShutDown,
     /// Its time was up.
     TimeLimit,
     /// A task failed, and the plan says that this ends it.

@@ -354,3 +354,57 @@ fn a_team_that_is_gone_is_not_made_again_by_writing() {
     assert!(scene.store.list(Kind::Task).unwrap().is_empty());
     assert!(!scene.store.folder().exists());
 }
+
+fn beat(store: &LocalStore, worker: &str, at: &str) {
+    let beat = crate::documents::Heartbeat {
+        pid: 7,
+        worker_name: worker.to_owned(),
+        team_name: "t".to_owned(),
+        last_poll_at: at.to_owned(),
+        turn_count: 1,
+        alive: true,
+    };
+    let kept = store.update(&name(worker), |state: &mut Option<_>| {
+        *state = Some(beat.clone());
+        Ok::<(), ()>(())
+    });
+    kept.unwrap().unwrap();
+}
+
+#[test]
+fn a_heartbeat_is_written_over_the_last_one() {
+    let scene = scene();
+    let (file, first) = ("workers/w/heartbeat.json", "2026-01-01T00:00:00.000Z");
+    beat(&scene.store, "w", first);
+    let before = std::fs::metadata(scene.path(file)).unwrap();
+    let text = scene.text(file).replace('}', ",\"mood\":\"calm\"}");
+    std::fs::write(scene.path(file), &text).unwrap();
+
+    beat(&scene.store, "w", "soon");
+    let shorter = text.replace(first, "soon");
+    let kept = scene.text(file);
+    assert_eq!(kept.trim_end(), shorter, "nothing of the old text is left");
+    assert_eq!(kept.len(), text.len());
+
+    use std::os::unix::fs::MetadataExt;
+    let after = std::fs::metadata(scene.path(file)).unwrap();
+    assert_eq!(before.ino(), after.ino(), "one file, no draft");
+    beat(&scene.store, "w", first);
+    assert_eq!(scene.text(file), text);
+}
+
+#[test]
+fn a_heartbeat_with_a_second_name_is_replaced() {
+    let scene = scene();
+    beat(&scene.store, "w", "first");
+    let (file, other) = (scene.path("workers/w/heartbeat.json"), scene.path("other"));
+    std::fs::hard_link(&file, &other).unwrap();
+    let text = scene.text("other");
+    beat(&scene.store, "w", "later");
+    assert_eq!(
+        scene.text("other"),
+        text,
+        "what has another name is not ours to write"
+    );
+    assert!(scene.text("workers/w/heartbeat.json").contains("later"));
+}

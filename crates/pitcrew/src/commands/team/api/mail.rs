@@ -1,5 +1,7 @@
 //! The requests about mail.
 
+use std::ops::ControlFlow;
+
 use pitcrew_core::mailbox::{Draft, Intent};
 use pitcrew_core::refusal::NameKind;
 use pitcrew_core::{Name, Refusal};
@@ -40,17 +42,29 @@ impl Call<'_, '_> {
         Name::new(NameKind::Recipient, given)
     }
 
-    /// The team and the owner of the mailbox, when whoever asks may change it: a member its own, others any.
+    /// The team and the owner of the mailbox, when whoever asks may change it: a member its own, others any that is there.
     fn own_mailbox(&mut self) -> Result<(OpenTeam, Name), Halt> {
         let owner = self.owner()?;
-        let team = self.open_known()?;
+        let team = self.open()?;
+        let roster = team.desk().roster()?;
         let who = self.context.credentials(&team.name);
         if who.token.is_some() {
             let proved = Credentials {
                 token: who.token,
                 claimed: Some(owner.to_string()),
             };
-            team.desk().speaker(&team.desk().roster()?, &proved)?;
+            team.desk().speaker(&roster, &proved)?;
+        }
+        // Mail of a member that has left can still be used. Whoever never had any is a stranger.
+        if let Err(unknown) = roster.worker(owner.as_str()) {
+            let mut any = false;
+            team.desk().list_mail(&owner, Which::All, &mut |_| {
+                any = true;
+                Ok(ControlFlow::Break(()))
+            })?;
+            if !any {
+                return Err(unknown.into());
+            }
         }
         Ok((team, owner))
     }
@@ -126,11 +140,20 @@ pub(super) fn next(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
     const HOLD_MS: i64 = 300_000;
     let (team, owner) = call.own_mailbox()?;
     let hold = call.span("hold_ms")?.unwrap_or(HOLD_MS);
-    let taken = team.desk().take(&owner, owner.as_str(), hold)?;
-    done(match taken {
-        Some(taken) => json!({ "ok": true, "message": taken.message, "attempt": taken.attempt }),
-        None => json!({ "ok": true, "message": null }),
-    })
+    call.context.ui.expect_a_reader()?;
+    let Some(taken) = team.desk().take(&owner, owner.as_str(), hold)? else {
+        return done(json!({ "ok": true, "message": null }));
+    };
+    let answer = json!({ "ok": true, "message": taken.message, "attempt": taken.attempt });
+    call.context.ui.json(&answer, call.layout);
+    call.context.ui.flush();
+    if call.context.ui.is_open() {
+        return Ok(Answer::Written(Exit::Done));
+    }
+    // Nobody got it, so nobody holds it.
+    team.desk()
+        .give_back(&owner, &taken.message.id, Some(taken.attempt))?;
+    Ok(Answer::Written(Exit::Refused))
 }
 
 /// `mailbox-give-back`

@@ -14,12 +14,12 @@ fn done(value: Value) -> Result<Answer, Halt> {
     Ok(Answer::Object(value, Exit::Done))
 }
 
-/// A task id; a whole number will do, as it does for the reference.
+/// A task id; a number will do, as it does for the reference.
 pub(super) fn task_id(value: &Value) -> Result<TaskId, Refusal> {
     match value {
         Value::String(id) => TaskId::new(id),
         Value::Number(id) => TaskId::new(&id.to_string()),
-        Value::Null => TaskId::new(""),
+        Value::Null => Err(Refusal::input("task_id", "is missing")),
         other => TaskId::new(&other.to_string()),
     }
 }

@@ -40,7 +40,14 @@ pub(super) fn collect(context: &mut Context<'_>, dir: &Path) -> Result<Exit, Hal
     let shown = dir.display().to_string();
     let delivery = Delivery::at(&context.environment.cwd.join(dir));
     let lanes = match delivery.manifest()? {
-        Some(text) => read_lanes(&text, &shown)?,
+        Some(text) => match read_lanes(&text) {
+            Ok(lanes) => lanes,
+            Err(why) => {
+                let message = format!("{shown}/manifest.json: {why}");
+                let hint = "it is a list of lanes: [{\"id\": \"lane-a\", \"name\": \"Math\"}]";
+                return Ok(no(context, &message, hint));
+            }
+        },
         None => Vec::new(),
     };
     if lanes.is_empty() {
@@ -67,14 +74,11 @@ pub(super) fn collect(context: &mut Context<'_>, dir: &Path) -> Result<Exit, Hal
     Ok(Exit::Done)
 }
 
-fn read_lanes(text: &[u8], dir: &str) -> Result<Vec<Lane>, Halt> {
+fn read_lanes(text: &[u8]) -> Result<Vec<Lane>, String> {
     if text.trim_ascii().is_empty() {
         return Ok(Vec::new());
     }
-    pitcrew_core::json::read(text).map_err(|refused| Halt::Input {
-        what: format!("{dir}/manifest.json"),
-        why: refused.to_string(),
-    })
+    pitcrew_core::json::read(text).map_err(|refused| refused.to_string())
 }
 
 fn look(delivery: &Delivery, lane: Lane) -> Collected {

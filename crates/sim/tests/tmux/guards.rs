@@ -189,7 +189,7 @@ fn a_guard_holds_over_every_captured_screen_and_notices_one_more_row() {
             frame.push_str(&format!("\x1b[{};1H{row}\x1b[0m", at + 1));
         }
         std::fs::write(&tty, format!("{frame}\x1b[20;9H\x1b[?25h")).unwrap();
-        if Facts::from_capture(&screen).is_blank() {
+        if Facts::default().drawn(&screen).is_blank() {
             continue;
         }
         yard.settled(&fake);

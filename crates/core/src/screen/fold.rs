@@ -87,6 +87,13 @@ impl Line {
         self.first.map_or(&[], |first| &self.signs[first..])
     }
 
+    /// Whether `piece` may start in this row: it stands there, or a beginning of it is the row's end. Cheap, so that rows
+    /// are joined only where it matters.
+    pub(super) fn may_start(&self, piece: &str) -> bool {
+        let mut beginnings = piece.char_indices().skip(1).map(|(end, _)| &piece[..end]);
+        self.folded.contains(piece) || beginnings.any(|start| self.folded.ends_with(start))
+    }
+
     /// Whether it has no sign at all, not even a frame.
     pub(super) fn is_blank(&self) -> bool {
         self.signs.iter().all(|sign| is_blank(*sign))

@@ -10,7 +10,7 @@ use core::cell::OnceCell;
 use serde::Deserialize;
 
 use super::facts::Facts;
-use super::fold::{Page, fold, is_blank};
+use super::fold::{Page, fold, is_blank, letters};
 
 /// Where a mark is looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
@@ -124,7 +124,7 @@ impl Sight<'_> {
             let folded = fold(title.iter().copied());
             let pieces = Pieces::of(mark);
             let seen =
-                mark.asks() && mark.opens(&title) && pieces.said(|piece| folded.contains(piece));
+                mark.asks() && mark.opens(&title) && pieces.said(|piece, _| folded.contains(piece));
             return seen.then(|| format!("{} in the title", mark.name));
         }
         let (rows, pieces) = (self.rows(mark), Pieces::of(mark));
@@ -156,7 +156,9 @@ impl Sight<'_> {
         }
         let reading = OnceCell::new();
         let joined = || self.page.readings(row, |next| rows.contains(&next));
-        pieces.said(|piece| line.may_start(piece) && reading.get_or_init(joined).has(piece))
+        pieces.said(|piece, letters| {
+            line.may_start(piece, letters) && reading.get_or_init(joined).has(piece)
+        })
     }
 
     /// Whether `row` says the last part of the title, which a program may have cut with an ellipsis.
@@ -212,26 +214,31 @@ impl Mark {
     }
 }
 
-/// The fragments of a mark as they are compared: in small letters, with single blanks.
+/// The fragments of a mark as they are compared: in small letters, with single blanks, each with its letters.
 struct Pieces {
-    any: Vec<String>,
-    all: Vec<String>,
-    none: Vec<String>,
+    any: Vec<(String, u64)>,
+    all: Vec<(String, u64)>,
+    none: Vec<(String, u64)>,
 }
 
 impl Pieces {
     fn of(mark: &Mark) -> Self {
-        let folded = |pieces: &[String]| pieces.iter().map(|piece| fold(piece.chars())).collect();
+        let folded = |piece: &String| {
+            let piece = fold(piece.chars());
+            let letters = letters(&piece);
+            (piece, letters)
+        };
+        let all = |pieces: &[String]| pieces.iter().map(folded).collect();
         Self {
-            any: folded(&mark.any),
-            all: folded(&mark.all),
-            none: folded(&mark.none),
+            any: all(&mark.any),
+            all: all(&mark.all),
+            none: all(&mark.none),
         }
     }
 
     /// Whether the fragments are `found` as asked.
-    fn said(&self, found: impl Fn(&str) -> bool) -> bool {
-        let found = |piece: &String| !piece.is_empty() && found(piece);
+    fn said(&self, found: impl Fn(&str, u64) -> bool) -> bool {
+        let found = |(piece, letters): &(String, u64)| !piece.is_empty() && found(piece, *letters);
         (self.any.is_empty() || self.any.iter().any(found))
             && self.all.iter().all(found)
             && !self.none.iter().any(found)

@@ -28,6 +28,14 @@ enum Detail {
     Coloured,
 }
 
+/// Whether panes are missing. Asking for each whether it is there costs as much as capturing it, so it is done only once
+/// one was not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Missing {
+    None,
+    Some,
+}
+
 impl Tmux {
     /// One look at each of these panes, in their order, with colours. All must be of the server at this socket; a server
     /// that is gone is an answer ([`Pane::Gone`]), not an error.
@@ -74,7 +82,12 @@ impl Tmux {
     fn look_in(&self, panes: &[&PaneRecord], detail: Detail) -> Result<Vec<Look>, TmuxError> {
         let mut looks = Vec::with_capacity(panes.len());
         for part in panes.chunks(AT_ONCE) {
-            match self.look_at_part(part, detail) {
+            let seen = match self.look_at_part(part, detail, Missing::None) {
+                // A pane is gone, and tmux stopped there: once more, with care.
+                Err(TmuxError::Refused { .. }) => self.look_at_part(part, detail, Missing::Some),
+                other => other,
+            };
+            match seen {
                 Ok(mut part) => looks.append(&mut part),
                 Err(TmuxError::NoServer { .. }) => {
                     looks.extend(part.iter().map(|_| without(Pane::Gone)));
@@ -85,7 +98,12 @@ impl Tmux {
         Ok(looks)
     }
 
-    fn look_at_part(&self, panes: &[&PaneRecord], detail: Detail) -> Result<Vec<Look>, TmuxError> {
+    fn look_at_part(
+        &self,
+        panes: &[&PaneRecord],
+        detail: Detail,
+        missing: Missing,
+    ) -> Result<Vec<Look>, TmuxError> {
         let sound: Vec<&&PaneRecord> = panes.iter().filter(|pane| pane.is_sound()).collect();
         let fence = fence()?;
         let flags = match detail {
@@ -96,9 +114,14 @@ impl Tmux {
         for pane in &sound {
             let id = &pane.pane_id;
             words.extend([";", "display", "-p", &fence].map(str::to_owned));
-            words.extend([";", "if", "-Ft", id].map(str::to_owned));
-            words.push(format!("#{{==:#{{pane_id}},{id}}}"));
-            words.push(format!("capturep {flags} {id}"));
+            match missing {
+                Missing::None => words.extend([";", "capturep", flags, id].map(str::to_owned)),
+                Missing::Some => {
+                    words.extend([";", "if", "-Ft", id].map(str::to_owned));
+                    words.push(format!("#{{==:#{{pane_id}},{id}}}"));
+                    words.push(format!("capturep {flags} {id}"));
+                }
+            }
         }
         let answer = self.ask(words, b"")?;
         let answer = String::from_utf8_lossy(&answer);

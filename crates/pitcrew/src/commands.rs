@@ -18,6 +18,8 @@ pub(crate) mod limits;
 pub(crate) mod man;
 #[cfg(feature = "mcp")]
 pub(crate) mod mcp;
+pub(crate) mod pane;
+pub(crate) mod profile;
 pub(crate) mod release;
 pub(crate) mod run;
 pub(crate) mod send;
@@ -69,6 +71,7 @@ pub(crate) const SECTIONS: &[Section] = &[
             team::ENTRY,
             who::ENTRY,
             events::ENTRY,
+            pane::ENTRY,
             #[cfg(feature = "mcp")]
             mcp::ENTRY,
         ],
@@ -76,7 +79,12 @@ pub(crate) const SECTIONS: &[Section] = &[
     Section {
         heading: "This machine",
         key: "error",
-        entries: &[doctor::ENTRY, completions::ENTRY, man::ENTRY],
+        entries: &[
+            doctor::ENTRY,
+            profile::ENTRY,
+            completions::ENTRY,
+            man::ENTRY,
+        ],
     },
 ];
 

@@ -15,4 +15,6 @@ pub mod profile;
 pub mod prompt;
 pub mod run;
 pub mod teamfile;
+pub mod tmux;
 pub mod tools;
+pub mod wake;

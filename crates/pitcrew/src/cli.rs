@@ -151,7 +151,8 @@ pub(crate) fn answer(environment: &Environment) -> ExitCode {
     let exit = match find(&matches) {
         Some((entry, own)) => {
             let mut context = Context::new(environment, own, &mut ui);
-            (entry.run)(own, &mut context).unwrap_or_else(|halt| {
+            let done = readable(environment).and_then(|()| (entry.run)(own, &mut context));
+            done.unwrap_or_else(|halt| {
                 let halt = context.explain(halt);
                 complain(context.ui, key_of(&matches), &halt)
             })
@@ -166,6 +167,17 @@ pub(crate) fn answer(environment: &Environment) -> ExitCode {
         ui.say(&words);
     }
     ExitCode::from(ui.finish(exit) as u8)
+}
+
+/// Refuses an environment that says who is meant in bytes that are no text.
+fn readable(environment: &Environment) -> Result<(), Halt> {
+    match environment.unreadable {
+        None => Ok(()),
+        Some(name) => Err(Halt::Input {
+            what: name.to_string(),
+            why: "not UTF-8; unset it or give it a name".to_string(),
+        }),
+    }
 }
 
 fn find(matches: &ArgMatches) -> Option<(&'static Entry, &ArgMatches)> {

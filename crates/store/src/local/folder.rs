@@ -262,8 +262,9 @@ impl Folder {
         Ok(stat.as_ref().map(stamp))
     }
 
-    /// Writes a short `text` over the one of the same file that `stamp` is of, filled up with spaces if that was longer:
-    /// one write inside one sector, after which nothing of the old text is left. `false` where that cannot be done.
+    /// Writes a short `text` over the one of the same file that `stamp` is of. If that was longer, `text` is filled up
+    /// with spaces, which are then cut off: one write inside one sector, after which nothing of the old text is left, so
+    /// a reader or a crash in between finds the new text with blanks behind it. `false` where that cannot be done.
     pub(crate) fn overwrite(
         &self,
         name: &str,
@@ -284,12 +285,17 @@ impl Folder {
         if self::stamp(&stat) != *stamp || stat.st_nlink != 1 {
             return Ok(false);
         }
-        let mut text = text.to_vec();
-        text.resize(size, b' ');
-        match rustix::io::pwrite(&file, &text, 0) {
-            Ok(written) => Ok(written == size),
-            Err(refused) => Err(self.refuse("write", name)(refused)),
+        let mut filled = text.to_vec();
+        filled.resize(size, b' ');
+        match rustix::io::pwrite(&file, &filled, 0) {
+            Ok(written) if written == size => {}
+            Ok(_) => return Ok(false),
+            Err(refused) => return Err(self.refuse("write", name)(refused)),
         }
+        if text.len() < size {
+            rustix::fs::ftruncate(&file, text.len() as u64).map_err(self.refuse("write", name))?;
+        }
+        Ok(true)
     }
 
     /// Writes `text` under the name `draft`, from where [`Self::promote`] puts it into place. Whatever stands there

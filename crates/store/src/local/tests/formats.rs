@@ -249,3 +249,29 @@ fn the_small_files_have_no_white_space_but_where_the_reference_has_it() {
     );
     assert!(scene.text("config.json").ends_with("}\n"));
 }
+
+#[test]
+fn a_heartbeat_that_becomes_shorter_leaves_no_blanks() {
+    let scene = scene();
+    let worker = name("worker-1");
+    for (pid, alive) in [(4_000_000, false), (9, true), (10, false), (7, true)] {
+        let beat = |state: &mut Option<Heartbeat>| {
+            *state = Some(Heartbeat {
+                pid,
+                worker_name: "worker-1".into(),
+                team_name: "t".into(),
+                last_poll_at: "2026-11-30T16:22:29.488Z".into(),
+                turn_count: 2,
+                alive,
+            });
+            Ok::<_, ()>(())
+        };
+        scene.store.update(&worker, beat).unwrap().unwrap();
+        assert_eq!(
+            scene.text("workers/worker-1/heartbeat.json"),
+            format!(
+                r#"{{"pid":{pid},"workerName":"worker-1","teamName":"t","lastPollAt":"2026-11-30T16:22:29.488Z","turnCount":2,"alive":{alive}}}"#
+            )
+        );
+    }
+}

@@ -39,6 +39,14 @@ impl Timestamp {
         self.0.saturating_sub(earlier.0)
     }
 
+    /// Whether this deadline, of something that lasts `length_ms`, is so far ahead of `now` that it was set under another
+    /// clock: more than twice its length, and a minute. A clock that was put right by a little is none.
+    #[must_use]
+    pub fn is_beyond(self, length_ms: i64, now: Self) -> bool {
+        const SLACK_MS: i64 = 60_000;
+        self.millis_since(now) > length_ms.saturating_mul(2).saturating_add(SLACK_MS)
+    }
+
     /// Reads an ISO 8601 instant with a zone. `None` when it is not one.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {

@@ -159,6 +159,9 @@ pub(crate) fn answer(environment: &Environment) -> ExitCode {
         }
         None => Exit::Usage,
     };
+    for undone in UNSAID.take_undone() {
+        ui.say(&format!("what was done stands, but {undone}"));
+    }
     if let Some(lost) = UNSAID.take() {
         let words = format!(
             "what was done stands, but {} events about it could not be written: {}",

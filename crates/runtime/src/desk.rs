@@ -12,6 +12,7 @@
 //! | `desk/board.rs` | list the tasks |
 //! | `desk/planning.rs` | add tasks |
 //! | `desk/work.rs` | claim, transition, release, retry tasks |
+//! | `desk/owed.rs` | what follows from the end of a task, until it is done |
 //! | `desk/crew.rs` | found a team, add and remove members, issue tokens |
 //! | `desk/status.rs` | how a team stands, without touching anything |
 //! | `desk/claims.rs` | claim lines, wait for them, give them back; what ends with a member |
@@ -40,6 +41,7 @@ mod exchanges;
 mod index;
 mod limits;
 mod mail;
+mod owed;
 mod planning;
 mod reading;
 mod status;
@@ -49,7 +51,7 @@ mod written;
 
 pub use board::{TaskBoard, UnreadableTask};
 pub use claims::{ClaimTurn, ClaimWish, MemberEnd, moves_claims};
-pub use crew::{Blueprint, Founding, Plan};
+pub use crew::{Blueprint, Founding, Plan, Removed};
 pub use discoveries::{Finding, News, Offer, Shared};
 pub use events::{Delivery, Lost, Passed, Start, Subscription, Unsaid};
 pub use index::MailIndex;

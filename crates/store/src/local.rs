@@ -17,7 +17,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use pitcrew_core::name::Name;
+use pitcrew_core::name::{Name, TaskId};
+use pitcrew_core::time::Timestamp;
 
 use crate::failure::StoreFailure;
 use crate::layout::{self, Branch};
@@ -36,6 +37,7 @@ mod mark;
 mod patch;
 mod programs;
 mod project;
+mod room;
 mod text;
 mod watch;
 
@@ -169,6 +171,26 @@ impl Store for LocalStore {
 
     fn update_erased(&self, place: &Place, rule: &mut dyn ErasedRule) -> Result<(), StoreFailure> {
         DocumentFile::new(&self.team, place).update(rule, self.patience)
+    }
+
+    fn settle(&self, task: &TaskId) -> Result<(), StoreFailure> {
+        match Folder::descend(&self.team, Branch::Tasks.steps())? {
+            Some(tasks) => mark::settle(&tasks, task),
+            None => Ok(()),
+        }
+    }
+
+    fn take_over_ended(&self, now: Timestamp) -> Result<Vec<TaskId>, StoreFailure> {
+        let Some(tasks) = Folder::descend(&self.team, Branch::Tasks.steps())? else {
+            return Ok(Vec::new());
+        };
+        // Nearly always there is none, and then nobody waits for anybody.
+        let names = tasks.names()?;
+        if !mark::any_ended(&tasks, &names, now)? {
+            return Ok(Vec::new());
+        }
+        let _held = tasks.lock(self.patience)?;
+        mark::take_over_ended(&tasks, &names, now)
     }
 }
 

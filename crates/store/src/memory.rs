@@ -287,6 +287,14 @@ fn page(bytes: &[u8], from: Cursor, limit: usize) -> Option<Page> {
         return Some(Page::tail(from as Cursor, (bytes.len() - from) as u64));
     };
     let reach = bytes.len().min(start.saturating_add(limit));
+    let end = bytes.len() as Cursor;
+    let is_long = || after_line_end(start).is_none();
+    if (reach == bytes.len() || is_long())
+        && let Some(page) =
+            Page::with_whole_tail(start as Cursor, end, &mut bytes[start..].to_vec())
+    {
+        return Some(page);
+    }
     let last_in_reach = bytes[start..reach].iter().rposition(|byte| *byte == b'\n');
     let end = match last_in_reach {
         Some(last) => start + last + 1,

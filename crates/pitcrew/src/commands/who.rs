@@ -95,7 +95,8 @@ pub(crate) fn members(team: &OpenTeam) -> Result<Vec<Value>, Halt> {
     let desk = team.desk();
     let (roster, board) = (desk.roster()?, desk.tasks()?);
     let (claims, now) = (apart(desk.claims())?, desk.now());
-    let waits = desk.waits()?;
+    // Why the claims cannot be read is said with them.
+    let waits = apart(desk.waits())?.unwrap_or_default();
     let mut rows = Vec::new();
     for name in roster.everybody() {
         let unread = apart(desk.count_unread(&name))?;

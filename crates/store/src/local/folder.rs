@@ -21,6 +21,7 @@ use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::lock::{self, Held};
+use super::room;
 use crate::failure::StoreFailure;
 use crate::port::Durability;
 
@@ -274,7 +275,7 @@ impl Folder {
         let size = text
             .len()
             .max(usize::try_from(stamp.size).unwrap_or(usize::MAX));
-        if size > SECTOR {
+        if size > SECTOR || room::expect(size as u64).is_err() {
             return Ok(false);
         }
         let Ok(file) = open_quietly(&self.handle, name.as_ref(), SAFE | OFlags::WRONLY) else {
@@ -306,6 +307,8 @@ impl Folder {
         text: &[u8],
         durability: Durability,
     ) -> Result<File, StoreFailure> {
+        room::expect(text.len() as u64)
+            .map_err(|refused| StoreFailure::io("write", &self.child(draft), refused))?;
         let mut file = loop {
             match self.new_file(draft)? {
                 Some(file) => break file,
@@ -458,7 +461,8 @@ impl Folder {
                 .map_err(|refused| failed("write in", &self.path, refused));
             }
         };
-        file.write_all(&PAGE)
+        room::expect(PAGE.len() as u64)
+            .and_then(|()| file.write_all(&PAGE))
             .and_then(|()| file.sync_all())
             .map_err(|refused| StoreFailure::io("write in", &self.path, refused))
     }

@@ -7,7 +7,8 @@
 //!   comes after the lock, so that writers who wait for each other's lines share one; until then a reader may see a
 //!   line that is not acknowledged yet.
 //! - A log that has a byte in it also has a lasting entry in its folder.
-//! - A reader never sees half a line: its pages end at a line end, whatever is being written behind it. Of a line that
+//! - A reader never sees half a line: its pages end at a line end, whatever is being written behind it; a last record
+//!   that is whole and lacks its line end is a line. Of a line that
 //!   is longer than any record it sees the beginning, so that memory stays bounded whatever stands in the file.
 //!
 //! - Cursors of a log of which the oldest part goes (`parts`) count from where it once began.
@@ -21,6 +22,7 @@ use std::time::Duration;
 
 use super::folder::{Folder, Stamp, stamp};
 use super::lock;
+use super::room;
 use crate::failure::StoreFailure;
 use crate::port::{Cursor, Durability, Log, Page};
 
@@ -139,6 +141,8 @@ impl LogFile<'_> {
             text.extend_from_slice(record);
             text.push(b'\n');
         }
+        let end = file.metadata().map_err(self.failed("look at"))?.len() + text.len() as u64;
+        room::expect(end).map_err(self.failed("append to"))?;
         let mut done = 0;
         while done < text.len() {
             let refused = match file.write(&text[done..]) {
@@ -263,6 +267,11 @@ impl Reader<'_> {
             return Ok(Page::tail(from, self.len - from));
         };
         let mut bytes = self.bytes(start, limit as u64)?;
+        if start + bytes.len() as u64 == self.len
+            && let Some(page) = Page::with_whole_tail(start, self.len, &mut bytes)
+        {
+            return Ok(page);
+        }
         let reach = start + bytes.len() as u64;
         match bytes.iter().rposition(|byte| *byte == b'\n') {
             Some(last) => bytes.truncate(last + 1),
@@ -279,7 +288,15 @@ impl Reader<'_> {
                     });
                 }
                 Some(end) => bytes = self.bytes(start, end - start)?,
-                None => return Ok(Page::tail(start, self.len - start)),
+                None => {
+                    let size = self.len - start;
+                    if size > LONGEST {
+                        return Ok(Page::tail(start, size));
+                    }
+                    let mut bytes = self.bytes(start, size)?;
+                    let page = Page::with_whole_tail(start, self.len, &mut bytes);
+                    return Ok(page.unwrap_or_else(|| Page::tail(start, size)));
+                }
             },
         }
         let next = start + bytes.len() as u64;

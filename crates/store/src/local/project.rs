@@ -128,6 +128,27 @@ impl Project {
         Ok(teams)
     }
 
+    /// The folders among the teams that could be a team by their names and have no team's document: the reference leaves
+    /// such ones when it sends to a team that is not there. Nothing can be asked of them, and they keep their names taken.
+    ///
+    /// # Errors
+    /// As [`Self::teams`].
+    pub fn hollow(&self) -> Result<Vec<Name>, StoreFailure> {
+        let Some(folder) = Folder::open(&self.teams_dir())? else {
+            return Ok(Vec::new());
+        };
+        let names = folder.names()?;
+        let names = names
+            .iter()
+            .filter_map(|name| Name::new(NameKind::Team, name).ok());
+        let is_folder = |name: &Name| matches!(folder.sub(name.as_str()), Ok(Some(_)));
+        let mut hollow: Vec<Name> = names
+            .filter(|name| is_folder(name) && !is_team(&folder, name))
+            .collect();
+        hollow.sort();
+        Ok(hollow)
+    }
+
     /// Creates a team without tasks, as [`Self::create_team_with`] does.
     ///
     /// # Errors

@@ -50,12 +50,23 @@ impl Run for Claim {
                 ));
                 context.ui.text(&task.description);
             }
-            (None, true) => context
-                .ui
-                .json(&json!({ "ok": true, "task": null }), Layout::Pretty),
-            (None, false) => context
-                .ui
-                .say("no task is ready for you; wait for one with `pitcrew wait`"),
+            (None, true) => {
+                let mut answer = json!({ "ok": true, "task": null });
+                let unreadable = team.desk().tasks()?.unreadable;
+                if !unreadable.is_empty() {
+                    answer["unreadable"] = json!(unreadable);
+                }
+                context.ui.json(&answer, Layout::Pretty);
+            }
+            (None, false) => {
+                context
+                    .ui
+                    .say("no task is ready for you; wait for one with `pitcrew wait`");
+                for task in team.desk().tasks()?.unreadable {
+                    let (id, why) = (task.id, task.why);
+                    context.ui.say(&format!("task {id} cannot be read: {why}"));
+                }
+            }
         }
         Ok(Exit::Done)
     }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::documents::{Heartbeat, Offset, OutboxOffset, Shutdown};
-use crate::port::StoreExt;
+use crate::port::{Store, StoreExt};
 use pitcrew_core::roster::{Recruit, Seat};
 use pitcrew_core::task::{Claimant, Readiness, Status, Task};
 
@@ -161,6 +161,7 @@ fn a_claim_and_its_end_are_written_as_the_reference_does() {
         "{text}"
     );
     assert!(text.ends_with("\"attempts\": 1,\n  \"result\": \"ok ☃\",\n  \"finishedAt\": \"2026-11-30T16:23:20.000Z\"\n}"), "{text}");
+    golden.store.settle(&id("4")).unwrap();
     assert!(!golden.store.folder().join("tasks/4.lock").exists());
 }
 

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use pitcrew_core::mailbox::{Draft, Intent};
+use pitcrew_core::name::LEADER;
 use pitcrew_core::refusal::NameKind;
 use pitcrew_core::{Name, Refusal};
 use pitcrew_runtime::desk::{Credentials, Which};
@@ -96,8 +97,17 @@ pub(super) fn send(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
 
 /// `broadcast`
 pub(super) fn broadcast(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
-    let draft = call.draft()?;
     let team = call.open()?;
+    if call
+        .optional("body")
+        .ok()
+        .flatten()
+        .unwrap_or_default()
+        .is_empty()
+    {
+        return broadcast_of_nothing(call, &team);
+    }
+    let draft = call.draft()?;
     let outcome = team.desk().broadcast(&call.from(&team)?, &draft)?;
     let exit = if broadcasting::exit(&outcome) == Exit::Done {
         Exit::Done
@@ -105,6 +115,20 @@ pub(super) fn broadcast(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
         Exit::Refused
     };
     Ok(Answer::Object(broadcasting::answer(&outcome), exit))
+}
+
+/// A broadcast without a body, which the reference answers for each recipient: `ok`, and nobody got it.
+fn broadcast_of_nothing(call: &Call<'_, '_>, team: &OpenTeam) -> Result<Answer, Halt> {
+    let desk = team.desk();
+    let roster = desk.roster()?;
+    let speaker = desk.speaker(&roster, &call.from(team)?)?;
+    let members = roster.workers.iter().map(|member| member.name.as_str());
+    let errors: Vec<String> = members
+        .chain(std::iter::once(LEADER))
+        .filter(|name| *name != speaker.name.as_str())
+        .map(|name| format!("{name}: invalid_input"))
+        .collect();
+    done(json!({ "ok": true, "recipients": [], "messageIds": [], "errors": errors }))
 }
 
 /// `mailbox-list`
@@ -130,8 +154,9 @@ pub(super) fn list(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
 /// `mailbox-mark-delivered`
 pub(super) fn mark_delivered(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
     let (team, owner) = call.own_mailbox()?;
+    // Again is a second receipt, as the reference writes it.
     team.desk()
-        .acknowledge(&owner, &[call.required("message_id")?])?;
+        .mark_delivered(&owner, call.required("message_id")?)?;
     done(json!({ "ok": true }))
 }
 

@@ -26,7 +26,7 @@ use crate::time::Timestamp;
 mod graph;
 mod status;
 
-pub use graph::{Readiness, check_dependencies, dependants, readiness};
+pub use graph::{Readiness, check_dependencies, dependants, dependency_cycle, readiness};
 pub use status::Status;
 
 /// One task, in the reference's key order; keys that it does not have stand at the end.

@@ -201,9 +201,19 @@ fn refuse_usage(environment: &Environment, refused: &clap::Error) -> ExitCode {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
     );
     if is_answer {
-        // Clap writes to standard output itself. When that is gone, nobody reads.
-        let _ = refused.print();
-        return ExitCode::from(Exit::Done as u8);
+        // Clap writes to standard output itself, past the rest of what is written here.
+        let written = refused
+            .print()
+            .and_then(|()| std::io::Write::flush(&mut std::io::stdout()));
+        let exit = match written {
+            Err(why) if why.kind() != std::io::ErrorKind::BrokenPipe => {
+                Ui::new(environment, false)
+                    .complain(&format!("cannot write the answer: {}", why.kind()), None);
+                Exit::Failed
+            }
+            _ => Exit::Done,
+        };
+        return ExitCode::from(exit as u8);
     }
     let words = environment.args.iter().skip(1).map(|arg| arg.to_str());
     let words: Vec<&str> = words

@@ -13,6 +13,14 @@ use std::fs;
 use sandbox::Sandbox;
 use serde_json::{Value, json};
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test of the binary starts the binary"
+)]
+fn shell_command() -> std::process::Command {
+    std::process::Command::new("/bin/sh")
+}
+
 #[test]
 fn a_last_message_without_its_line_end_is_listed_taken_and_acknowledged_once() {
     let sandbox = Sandbox::with_team(&["ann"], &[]);
@@ -171,4 +179,90 @@ fn what_misleads_and_harms_nobody_is_answered_as_the_reference_does() {
     }
     let text = sandbox.read("t", "mailbox/bob.jsonl");
     assert_eq!(text.matches("delivery-receipt").count(), 2, "{text}");
+}
+
+#[test]
+fn the_doctor_names_what_nobody_else_can_work_out() {
+    let sandbox = Sandbox::with_team(&["ann"], &["x", "y"]);
+    for (id, on) in [("1", "2"), ("2", "1")] {
+        let mut task = sandbox.task("t", id);
+        task["blocked_by"] = json!([on]);
+        fs::write(
+            sandbox.team("t", &format!("tasks/{id}.json")),
+            task.to_string(),
+        )
+        .unwrap();
+    }
+    let config = sandbox.team("t", "config.json");
+    let mut team: Value = serde_json::from_slice(&fs::read(&config).unwrap()).unwrap();
+    team["name"] = "other".into();
+    team["workers"][0]["name"] = "../../x".into();
+    fs::write(&config, team.to_string()).unwrap();
+    let said = sandbox.call(["doctor"]);
+    let said = format!("{}{}", said.stdout, said.stderr);
+    for words in ["1 -> 2 -> 1", "\"other\"", "../../x"] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    let said = sandbox.call(["team", "status", "t", "--json"]).succeeded();
+    assert!(said.stdout.contains("its name is"), "{said:?}");
+}
+
+#[test]
+fn teams_that_are_kept_elsewhere_are_there_for_every_command() {
+    let sandbox = Sandbox::with_team(&["ann"], &[]);
+    let teams = sandbox.root().join(".omp/state/team");
+    let away = sandbox.root().join("away");
+    fs::rename(&teams, &away).unwrap();
+    std::os::unix::fs::symlink(&away, &teams).unwrap();
+    sandbox.call(["send", "ann", "x"]).succeeded();
+    let said = sandbox.call(["team", "list"]).succeeded();
+    assert!(said.stdout.contains('t'), "{said:?}");
+    sandbox.call(["team", "init", "u"]).succeeded();
+    sandbox.call(["team", "rm", "u"]).succeeded();
+}
+
+#[test]
+fn a_message_with_an_empty_id_can_be_acknowledged() {
+    let sandbox = Sandbox::with_team(&["ann"], &[]);
+    let line =
+        r#"{"type":"message","id":"","from":"leader","to":"ann","body":"x","timestamp":"t"}"#;
+    fs::write(sandbox.team("t", "mailbox/ann.jsonl"), format!("{line}\n")).unwrap();
+    let input = json!({ "team_name": "t", "worker": "ann", "message_id": "" });
+    sandbox.api("mailbox-mark-delivered", &input).succeeded();
+    let said = sandbox
+        .call(["inbox", "--as", "ann", "--json"])
+        .succeeded()
+        .json();
+    assert_eq!(said["messages"], json!([]), "{said}");
+}
+
+#[test]
+fn pages_and_completions_are_json_where_json_is_asked_for() {
+    let sandbox = Sandbox::new();
+    for line in [&["completions", "bash", "--json"][..], &["man", "--json"]] {
+        let said = sandbox.call(line).succeeded().json();
+        assert!(said["text"].as_str().unwrap().len() > 1_000);
+    }
+}
+
+#[test]
+fn an_answer_that_cannot_be_written_is_said_and_takes_no_token_with_it() {
+    let sandbox = Sandbox::with_team(&["ann"], &["x"]);
+    let shell = |script: &str, line: &[&str]| {
+        let mut command = shell_command();
+        command
+            .args(["-c", script, "sh", env!("CARGO_BIN_EXE_pitcrew")])
+            .args(line)
+            .env_clear()
+            .current_dir(sandbox.root());
+        sandbox::answer(command.output().unwrap())
+    };
+    for line in [&["--help"][..], &["--version"]] {
+        let said = shell("exec \"$@\" >/dev/full", line).ended(3);
+        assert!(said.stderr.contains("cannot write"), "{said:?}");
+    }
+    let said = shell("exec \"$@\" >/dev/full", &["send", "ann", "x"]).ended(3);
+    assert!(said.stderr.contains("stays changed"), "{said:?}");
+    shell("exec \"$@\" >&-", &["task", "claim", "--as", "ann"]).ended(3);
+    assert_eq!(sandbox.task("t", "1")["status"], "pending");
 }

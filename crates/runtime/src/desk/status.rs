@@ -86,7 +86,10 @@ fn noted<T: Default>(
     answer: Result<T, NotDone>,
 ) -> Result<T, NotDone> {
     Ok(apart(answer)?.unwrap_or_else(|why| {
-        unreadable.push(why);
+        // One folder that may not be looked into is one reason, whatever was looked for in it.
+        if !unreadable.contains(&why) {
+            unreadable.push(why);
+        }
         T::default()
     }))
 }
@@ -108,6 +111,9 @@ impl Desk<'_> {
         let mut unreadable = Vec::new();
         let leader_unread = noted(&mut unreadable, self.count_unread(&Name::leader()))?;
         let shut_down_at = noted(&mut unreadable, self.shut_down_at())?;
+        if !self.team.folds_to(&team.name) {
+            unreadable.push(format!("config.json says that its name is {:?}", team.name));
+        }
         Ok(TeamStatus {
             team,
             team_as_written,

@@ -96,6 +96,7 @@ impl Project {
         self.root.join(".omp").join("state")
     }
 
+    /// The folder of the teams. It and those above it may be links, for every command alike; what is in a team may not.
     fn teams_dir(&self) -> PathBuf {
         self.state_dir().join("team")
     }
@@ -112,7 +113,7 @@ impl Project {
     /// # Errors
     /// When the folder of the teams is there and cannot be read.
     pub fn teams(&self) -> Result<Vec<Name>, StoreFailure> {
-        let Some(folder) = Folder::open(&self.teams_dir())? else {
+        let Some(folder) = Folder::follow(&self.teams_dir())? else {
             return Ok(Vec::new());
         };
         let mut teams = Vec::new();
@@ -134,7 +135,7 @@ impl Project {
     /// # Errors
     /// As [`Self::teams`].
     pub fn hollow(&self) -> Result<Vec<Name>, StoreFailure> {
-        let Some(folder) = Folder::open(&self.teams_dir())? else {
+        let Some(folder) = Folder::follow(&self.teams_dir())? else {
             return Ok(Vec::new());
         };
         let names = folder.names()?;
@@ -196,7 +197,7 @@ impl Project {
     /// link: a user may keep the state elsewhere.
     fn make_teams_dir(&self) -> Result<Folder, StoreFailure> {
         let path = self.teams_dir();
-        if let Some(teams) = Folder::open(&path)? {
+        if let Some(teams) = Folder::follow(&path)? {
             return Ok(teams);
         }
         Folder::expect(&self.root)?;
@@ -220,7 +221,7 @@ impl Project {
     /// When something cannot be removed. When that shows before anything is removed, which it does for a folder that may
     /// not be written to, the team stays as it is. Otherwise it is gone for everybody, and removing it again goes on.
     pub fn remove_team(&self, name: &Name) -> Result<bool, StoreFailure> {
-        let Some(teams) = Folder::open(&self.teams_dir())? else {
+        let Some(teams) = Folder::follow(&self.teams_dir())? else {
             return Ok(false);
         };
         let _held = teams.lock(lock::PATIENCE)?;
@@ -241,7 +242,7 @@ impl Project {
     /// # Errors
     /// When it still cannot be removed.
     pub fn remove_remains(&self, name: &Name) -> Result<bool, StoreFailure> {
-        let Some(teams) = Folder::open(&self.teams_dir())? else {
+        let Some(teams) = Folder::follow(&self.teams_dir())? else {
             return Ok(false);
         };
         let _held = teams.lock(lock::PATIENCE)?;

@@ -32,6 +32,8 @@ impl Run for Claim {
     fn run(self, context: &mut Context<'_>) -> Result<Exit, Halt> {
         let team = context.open_team()?;
         let who = context.credentials(&team.name);
+        // Without the token nobody can end the task.
+        context.ui.expect_a_reader()?;
         let lease = self.lease.map(span::millis);
         let task = match self.id.as_deref().map(TaskId::new).transpose()? {
             Some(id) => Some(team.desk().claim(&who, &id, lease)?),

@@ -29,6 +29,14 @@ impl Call<'_, '_> {
         })
     }
 
+    /// The id of the message that is meant. Another program's message may have an empty one.
+    fn message_id(&self) -> Result<&str, Refusal> {
+        match self.fields.get("message_id") {
+            Some(Value::String(id)) => Ok(id),
+            _ => self.required("message_id"),
+        }
+    }
+
     fn from(&self, team: &OpenTeam) -> Result<Credentials, Refusal> {
         let from = self.required("from")?.to_string();
         Ok(Credentials {
@@ -98,13 +106,12 @@ pub(super) fn send(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
 /// `broadcast`
 pub(super) fn broadcast(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
     let team = call.open()?;
-    if call
-        .optional("body")
-        .ok()
-        .flatten()
-        .unwrap_or_default()
-        .is_empty()
-    {
+    let is_nothing = match call.fields.get("body") {
+        None | Some(Value::Null) => true,
+        Some(Value::String(body)) => body.is_empty(),
+        Some(_) => false,
+    };
+    if is_nothing {
         return broadcast_of_nothing(call, &team);
     }
     let draft = call.draft()?;
@@ -155,8 +162,7 @@ pub(super) fn list(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
 pub(super) fn mark_delivered(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
     let (team, owner) = call.own_mailbox()?;
     // Again is a second receipt, as the reference writes it.
-    team.desk()
-        .mark_delivered(&owner, call.required("message_id")?)?;
+    team.desk().mark_delivered(&owner, call.message_id()?)?;
     done(json!({ "ok": true }))
 }
 

@@ -52,12 +52,13 @@ pub use claims::{ClaimTurn, ClaimWish, MemberEnd, moves_claims};
 pub use crew::{Blueprint, Founding, Plan};
 pub use discoveries::{Finding, News, Offer, Shared};
 pub use events::{Delivery, Lost, Passed, Start, Subscription, Unsaid};
+pub use exchanges::Waiting;
 pub use index::MailIndex;
 pub use limits::{Admission, LimitChange, Setting, Spending};
 pub use mail::{Broadcast, Sent, Taken};
 pub use planning::TaskPlan;
 pub use reading::{Entry, MailCounts, MailReport, Which};
-pub use status::{HEARTBEAT_FRESH_MS, MemberStatus, TeamStatus, apart};
+pub use status::{HEARTBEAT_FRESH_MS, MemberStatus, Standing, TeamStatus, apart};
 pub use waiting::{Happened, Look, Wanted};
 pub use work::Change;
 

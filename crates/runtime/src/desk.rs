@@ -55,13 +55,14 @@ pub use claims::{ClaimTurn, ClaimWish, MemberEnd, moves_claims};
 pub use crew::{Blueprint, Founding, Plan, Removed};
 pub use discoveries::{Finding, News, Offer, Shared};
 pub use events::{Delivery, Lost, Passed, Start, Subscription, Unsaid};
+pub use exchanges::Waiting;
 pub use index::MailIndex;
 pub use limits::{Admission, LimitChange, Setting, Spending};
 pub use mail::Taken;
 pub use planning::TaskPlan;
 pub use reading::{Entry, MailCounts, MailReport, Which};
 pub use sending::{Broadcast, Sent};
-pub use status::{HEARTBEAT_FRESH_MS, MemberStatus, TeamStatus, apart};
+pub use status::{HEARTBEAT_FRESH_MS, MemberStatus, Standing, TeamStatus, apart};
 pub use waiting::{Happened, Look, Wanted};
 pub use work::Change;
 

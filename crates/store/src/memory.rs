@@ -7,7 +7,7 @@
 //! keeps its last megabytes.
 //! States are compared only while somebody watches; nobody else could tell an unchanged write from none.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
@@ -20,10 +20,10 @@ use crate::port::{
 /// One team's state in memory. Share it behind an `Arc`.
 #[derive(Default)]
 pub struct MemoryStore {
-    documents: RwLock<HashMap<Place, Arc<Slot>>>,
+    documents: RwLock<BTreeMap<Place, Arc<Slot>>>,
     /// Held while a rule of any task runs.
     tasks: Mutex<()>,
-    logs: RwLock<HashMap<Log, Arc<Mutex<Buffer>>>>,
+    logs: RwLock<BTreeMap<Log, Arc<Mutex<Buffer>>>>,
     watchers: RwLock<Vec<Weak<Changes>>>,
 }
 

@@ -323,6 +323,15 @@ pub trait Store: Send + Sync {
     /// written was taken back; only when that failed too does the next append isolate a torn line.
     fn append(&self, log: &Log, records: &[&[u8]]) -> Result<Cursor, StoreFailure>;
 
+    /// Appends as [`Self::append`] does, for whoever need not know where: where a log is kept in parts, finding that out
+    /// costs more than writing.
+    ///
+    /// # Errors
+    /// As [`Self::append`].
+    fn append_blind(&self, log: &Log, records: &[&[u8]]) -> Result<(), StoreFailure> {
+        self.append(log, records).map(drop)
+    }
+
     /// Reads at most `limit` bytes of whole lines from `from`; one line if the first is longer. A log that does not
     /// exist is empty. A cursor in the middle of a line starts at the next line, and one in a part that is not kept any
     /// more at the first line that is: [`Page::base`] says where.
@@ -382,6 +391,10 @@ pub trait Store: Send + Sync {
 impl<S: Store + ?Sized> Store for Arc<S> {
     fn append(&self, log: &Log, records: &[&[u8]]) -> Result<Cursor, StoreFailure> {
         (**self).append(log, records)
+    }
+
+    fn append_blind(&self, log: &Log, records: &[&[u8]]) -> Result<(), StoreFailure> {
+        (**self).append_blind(log, records)
     }
 
     fn read(&self, log: &Log, from: Cursor, limit: usize) -> Result<Page, StoreFailure> {

@@ -329,20 +329,32 @@ impl<'a> Desk<'a> {
             return;
         }
         let lost = self.unsaid.and_then(Unsaid::take);
+        let at = self.now();
+        if let ([fact], None) = (facts, &lost) {
+            // The usual case, without a list: every call of a model is one.
+            let line = Event::encode(self.team, fact, at);
+            let lines = line.as_ref().map(|line| [line.as_bytes()]);
+            self.write_down(lines.as_ref().map_or(&[], |lines| &lines[..]), 1);
+            return;
+        }
         let before = lost
             .as_ref()
             .map(|lost| Fact::EventsLost { count: lost.events });
-        let at = self.now();
         let lines = before.iter().chain(facts);
         let lines: Vec<String> = lines
             .filter_map(|fact| Event::encode(self.team, fact, at))
             .collect();
         let lines: Vec<&[u8]> = lines.iter().map(String::as_bytes).collect();
-        if let Err(failure) = self.store.append(&Log::Events, &lines)
+        let before = lost.map_or(0, |lost| usize::try_from(lost.events).unwrap_or(usize::MAX));
+        self.write_down(&lines, facts.len().saturating_add(before));
+    }
+
+    /// Appends lines that say `events` events, or notes that they are lost.
+    fn write_down(&self, lines: &[&[u8]], events: usize) {
+        if let Err(failure) = self.store.append_blind(&Log::Events, lines)
             && let Some(unsaid) = self.unsaid
         {
-            let before = lost.map_or(0, |lost| usize::try_from(lost.events).unwrap_or(usize::MAX));
-            unsaid.note(facts.len().saturating_add(before), &failure);
+            unsaid.note(events, &failure);
         }
     }
 

@@ -50,6 +50,15 @@ pub(super) struct LogFile<'a> {
     pub(super) rotation: Rotation,
 }
 
+/// What an append is to answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// Where the first record stands. In a log that is kept in parts, the folder is listed for that.
+    Place,
+    /// Nothing of use.
+    Nothing,
+}
+
 /// One append, from where the log ended before it.
 struct Written {
     start: u64,
@@ -65,10 +74,11 @@ impl LogFile<'_> {
         move |refused| StoreFailure::io(what, &self.folder.child(self.name), refused)
     }
 
-    /// Appends records, which hold no line end, and answers where the first of them stands.
+    /// Appends records, which hold no line end, and answers where the first of them stands if that is wanted.
     pub(super) fn append(
         &self,
         records: &[&[u8]],
+        wanted: Wanted,
         patience: Duration,
     ) -> Result<Cursor, StoreFailure> {
         if records.iter().any(|record| record.len() as u64 >= LONGEST) {
@@ -86,7 +96,10 @@ impl LogFile<'_> {
                 self.begin_anew(&file, cut)?;
                 continue;
             }
-            let base = self.base()?;
+            let base = match wanted {
+                Wanted::Place => self.base()?,
+                Wanted::Nothing => 0,
+            };
             let written = self.write(&file, records, cut)?;
             drop(held);
             if self.is_synced()

@@ -25,6 +25,7 @@
 //! | signature | how one program's screen looks, as data | [`screen::Signature`] |
 //! | submission | one line put into a composer, through gates, and what came of it | [`submit::Submit`] |
 //! | nudge | the short line that wakes a pane; never carries a body | [`nudge::Ledger`] |
+//! | loop mode | while `ralph`, `ultrawork` or `ultraqa` is active, idle panes are prompted | [`loops::Mode`] |
 //! | claim | one member's hold on a line range of a file, until a deadline | [`claim::Claim`] |
 //! | waiting claim | a claim that stands in line for lines that another holds | [`claim::Waiting`] |
 //! | file path | a path inside the project in the one form in which paths are compared | [`claim::FilePath`] |
@@ -51,6 +52,7 @@ pub mod identity;
 pub mod json;
 pub mod limiter;
 pub mod liveness;
+pub mod loops;
 pub mod mailbox;
 pub mod name;
 pub mod nudge;

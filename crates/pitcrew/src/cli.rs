@@ -14,6 +14,7 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use serde_json::{Value, json};
 
 use crate::commands;
+use crate::commands::loops;
 use crate::commands::team::api;
 use crate::context::Context;
 use crate::environment::Environment;
@@ -194,6 +195,8 @@ fn refuse_usage(environment: &Environment, refused: &clap::Error) -> ExitCode {
     let said = said.strip_prefix("error: ").unwrap_or(said);
     let exit = if api::is_meant(&words) {
         api::misunderstood(&mut ui, said)
+    } else if let Some(mode) = loops::meant(&words).filter(|_| is_no_request(refused.kind())) {
+        loops::misunderstood(&mut ui, mode)
     } else if ui.json {
         complain(&mut ui, "message", &Halt::Usage(said.to_string()))
     } else if refused.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
@@ -205,6 +208,17 @@ fn refuse_usage(environment: &Environment, refused: &clap::Error) -> ExitCode {
         Exit::Usage
     };
     ExitCode::from(ui.finish(exit) as u8)
+}
+
+/// Whether a word is missing that says what is to be done, or is none that does.
+fn is_no_request(kind: ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::MissingRequiredArgument
+            | ErrorKind::MissingSubcommand
+            | ErrorKind::InvalidSubcommand
+            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+    )
 }
 
 /// The key under which the reference's text stands when the command that was called is not done.

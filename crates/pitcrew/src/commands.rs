@@ -13,6 +13,7 @@ pub(crate) mod discoveries;
 pub(crate) mod doctor;
 pub(crate) mod inbox;
 pub(crate) mod limits;
+pub(crate) mod loops;
 pub(crate) mod man;
 pub(crate) mod release;
 pub(crate) mod run;
@@ -60,6 +61,15 @@ pub(crate) const SECTIONS: &[Section] = &[
         heading: "Teams",
         key: "reason",
         entries: &[run::ENTRY, team::ENTRY, who::ENTRY],
+    },
+    Section {
+        heading: "Loops",
+        key: "message",
+        entries: &[
+            loops::ralph::ENTRY,
+            loops::ultrawork::ENTRY,
+            loops::ultraqa::ENTRY,
+        ],
     },
     Section {
         heading: "This machine",

@@ -6,6 +6,7 @@
 
 pub mod clock;
 pub mod desk;
+pub mod loops;
 pub mod overlay;
 pub mod process;
 pub mod profile;

@@ -27,9 +27,6 @@ use crate::port::{Durability, Place};
 /// What marks the root of a project.
 const MARKERS: [&str; 2] = [".git", "package.json"];
 
-/// How many folders there are above the teams, the root included.
-const LEVELS: usize = 3;
-
 /// How often a folder that somebody still writes to is emptied before that is an error.
 const EMPTYINGS: u32 = 20;
 
@@ -146,7 +143,7 @@ impl Project {
         team: &Team,
         tasks: &[(TaskId, Task)],
     ) -> Result<Creation, StoreFailure> {
-        let teams = self.make_teams_dir()?;
+        let teams = self.make_folder(&self.teams_dir())?;
         let _held = teams.lock(lock::PATIENCE)?;
         let taken = teams
             .names()?
@@ -171,25 +168,25 @@ impl Project {
         }
     }
 
-    /// The folder of the teams, made if need be; the project's root has to be there. A folder above the teams may be a
+    /// The folder `path` of the state, made if need be; the project's root has to be there. A folder above it may be a
     /// link: a user may keep the state elsewhere.
-    fn make_teams_dir(&self) -> Result<Folder, StoreFailure> {
-        let path = self.teams_dir();
-        if let Some(teams) = Folder::open(&path)? {
-            return Ok(teams);
+    pub(super) fn make_folder(&self, path: &Path) -> Result<Folder, StoreFailure> {
+        if let Some(folder) = Folder::open(path)? {
+            return Ok(folder);
         }
         Folder::expect(&self.root)?;
         let mut builder = DirBuilder::new();
         builder.recursive(true).mode(0o700);
         builder
-            .create(&path)
-            .map_err(|refused| StoreFailure::io("create", &path, refused))?;
-        for above in path.ancestors().skip(1).take(LEVELS) {
+            .create(path)
+            .map_err(|refused| StoreFailure::io("create", path, refused))?;
+        let above = path.ancestors().skip(1);
+        for above in above.take_while(|above| above.starts_with(&self.root)) {
             File::open(above)
                 .and_then(|folder| folder.sync_all())
                 .map_err(|refused| StoreFailure::io("sync", above, refused))?;
         }
-        Folder::expect(&path)
+        Folder::expect(path)
     }
 
     /// Removes a team's folder with everything in it; answers whether there was one. A link in its place is removed

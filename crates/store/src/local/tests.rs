@@ -18,6 +18,7 @@ mod links;
 mod logs;
 mod marks;
 mod projects;
+mod state;
 mod watching;
 
 pub(crate) fn name(text: &str) -> Name {

@@ -52,6 +52,7 @@ pub mod json;
 pub mod limiter;
 pub mod liveness;
 pub mod mailbox;
+pub mod mask;
 pub mod name;
 pub mod nudge;
 pub mod price;

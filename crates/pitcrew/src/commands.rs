@@ -14,6 +14,8 @@ pub(crate) mod doctor;
 pub(crate) mod inbox;
 pub(crate) mod limits;
 pub(crate) mod man;
+pub(crate) mod pane;
+pub(crate) mod profile;
 pub(crate) mod release;
 pub(crate) mod run;
 pub(crate) mod send;
@@ -59,12 +61,17 @@ pub(crate) const SECTIONS: &[Section] = &[
     Section {
         heading: "Teams",
         key: "reason",
-        entries: &[run::ENTRY, team::ENTRY, who::ENTRY],
+        entries: &[run::ENTRY, team::ENTRY, who::ENTRY, pane::ENTRY],
     },
     Section {
         heading: "This machine",
         key: "error",
-        entries: &[doctor::ENTRY, completions::ENTRY, man::ENTRY],
+        entries: &[
+            doctor::ENTRY,
+            profile::ENTRY,
+            completions::ENTRY,
+            man::ENTRY,
+        ],
     },
 ];
 

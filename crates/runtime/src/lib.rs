@@ -12,3 +12,5 @@ pub mod profile;
 pub mod prompt;
 pub mod run;
 pub mod teamfile;
+pub mod tmux;
+pub mod wake;

@@ -57,6 +57,10 @@ pub enum Place {
     Process(Name),
     /// `workers/<name>/session.json`: what its agent CLI needs to go on where it stopped.
     Session(Name),
+    /// `workers/<name>/pane.json`: the pane that a member sits in.
+    Pane(Name),
+    /// `workers/<name>/.nudge.json`: which line is about to be typed for a member, and which was.
+    Nudge(Name),
     /// `shutdown.json`.
     Shutdown,
     /// `run.json`: the run that drives this team.
@@ -132,6 +136,7 @@ impl Place {
             | Self::Task(_)
             | Self::Process(_)
             | Self::Session(_)
+            | Self::Pane(_)
             | Self::Shutdown
             | Self::Run => Durability::Synced,
             Self::Claims | Self::Limits => Durability::Ordered,
@@ -139,6 +144,7 @@ impl Place {
             | Self::Offset(_)
             | Self::OutboxOffset(_)
             | Self::Heartbeat(_)
+            | Self::Nudge(_)
             | Self::Board => Durability::Relaxed,
         }
     }

@@ -131,7 +131,7 @@ fn is_of_a_key(sign: char) -> bool {
 
 fn begins_a_key(word: &[char]) -> bool {
     let starts = |start: &&str| start.chars().eq(word.iter().copied().take(start.len()));
-    word.len() >= 12 && BEGINNINGS.iter().any(|start| starts(&start))
+    word.len() >= 12 && BEGINNINGS.iter().any(starts)
 }
 
 /// Whether a secret's name stands before this value, or the word `Bearer`.

@@ -7,6 +7,7 @@
 //! | looking at any number of panes with one tmux process | [`Tmux::look`] |
 //! | a key or a paste, checked and sent in one step of the server | [`Tmux::press`], [`Tmux::paste`] |
 //! | starting agents behind a gate | [`Tmux::open`], [`Entry`] |
+//! | waiting until all of them are ready | [`Tmux::await_ready`] |
 //! | one line into a composer, with an answer that never lies | [`submit()`] |
 //!
 //! What always holds: there is no shell between us and tmux; every call is bounded in time; a missing binary or server
@@ -29,12 +30,14 @@ mod keys;
 mod launch;
 mod look;
 mod quote;
+mod ready;
 mod record;
 
 pub use drive::{Terminal, submit};
 pub use facts::PaneFacts;
 pub use gate::{Entry, GateError, enter};
 pub use launch::{Ended, Opening, Seat, Size};
+pub use ready::{Readiness, TrustPolicy};
 pub use record::{PaneRecord, ServerRecord};
 
 /// How long one call may take, unless told otherwise.

@@ -13,8 +13,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
-use rustix::io::Errno;
+use rustix::io::{Errno, ioctl_fionbio};
 use rustix::time::Timespec;
 
 use super::environment::Environment;
@@ -241,8 +240,7 @@ impl Drop for Talk {
 
 fn never_wait(pipe: Option<&impl AsFd>) -> Result<(), Stop> {
     if let Some(pipe) = pipe {
-        let flags = fcntl_getfl(pipe)?;
-        fcntl_setfl(pipe, flags | OFlags::NONBLOCK)?;
+        ioctl_fionbio(pipe, true)?;
     }
     Ok(())
 }

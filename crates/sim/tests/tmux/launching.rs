@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use pitcrew_core::submit::Pane;
 use pitcrew_runtime::process::Presence;
-use pitcrew_runtime::tmux::{Ended, Entry, Opening, Size, TmuxError};
+use pitcrew_runtime::tmux::{Ended, Entry, Opening, Readiness, Size, TmuxError, TrustPolicy};
 
 use crate::yard::{FAKE, until, write_private, yard};
 
@@ -30,16 +30,14 @@ fn c9_eight_agents_are_ready_in_seconds_each_in_a_window_wide_enough() {
         .map(|((name, file), pane)| yard.release(name, file, pane.clone(), &["--start-ms", "300"]))
         .collect();
     let records: Vec<_> = panes.iter().collect();
-    until("eight ready agents", || {
-        let looks = yard.tmux.look(&records).unwrap();
-        let ready = |at: usize| {
-            assert_eq!(looks[at].facts.width, Some(80));
-            fakes[at].profile().judge(&looks[at].facts).state.word() == "ready"
-        };
-        (0..8).all(ready).then_some(())
-    });
+    let profile = fakes[0].profile();
+    let agents: Vec<_> = records.iter().map(|pane| (*pane, &profile)).collect();
+    let ready = yard.tmux.await_ready(&agents, TrustPolicy::Ask).unwrap();
+    assert_eq!(ready, vec![Readiness::Ready; 8]);
     println!("eight agents were ready after {:?}", start.elapsed());
     assert!(start.elapsed().as_secs() < 5);
+    let looks = yard.tmux.look(&records).unwrap();
+    assert!(looks.iter().all(|look| look.facts.width == Some(80)));
     assert_eq!(
         yard.raw(&["list-windows", "-t", "=omp-team-x", "-F", "#{window_name}"])
             .lines()
@@ -193,4 +191,58 @@ fn an_agent_is_its_panes_own_process() {
     until("its end", || {
         (fake.pane.process.presence() == Presence::Gone).then_some(())
     });
+}
+
+#[test]
+fn fresh_agents_are_waited_for_side_by_side_and_each_has_its_answer() {
+    let Some(yard) = yard() else { return };
+    let ready = yard.start("a", &["--start-ms", "200"]);
+    let asks = yard.start("b", &["--dialog", "start:0"]);
+    let trusts = yard.start("c", &["--skin", "gemini", "--trust"]);
+    let gone = yard.start("d", &[]);
+    gone.wait_for("shown");
+    yard.raw(&["kill-pane", "-t", &gone.pane.pane_id]);
+    let ends = yard.start("e", &[]);
+    ends.wait_for("shown");
+    ends.order("exit 7");
+    let blank = yard.start("f", &["--start-ms", "600000"]);
+    let mut profiles: Vec<_> = [&ready, &asks, &trusts, &gone, &ends, &blank]
+        .map(|fake| fake.profile())
+        .into();
+    profiles
+        .iter_mut()
+        .for_each(|profile| profile.pane.ready_within_ms = 4_000);
+    let panes = [&ready, &asks, &trusts, &gone, &ends, &blank].map(|fake| &fake.pane);
+    let agents: Vec<_> = panes.into_iter().zip(&profiles).collect();
+    let answers = yard.tmux.await_ready(&agents, TrustPolicy::Ask).unwrap();
+    assert_eq!(answers[0], Readiness::Ready);
+    assert!(
+        matches!(answers[1], Readiness::Asks(_)) && matches!(answers[2], Readiness::Asks(_)),
+        "{answers:?}"
+    );
+    assert_eq!(answers[3], Readiness::Gone);
+    assert_eq!(answers[4], Readiness::Exited(Some(7)));
+    assert_eq!(answers[5], Readiness::Late("the screen is blank".into()));
+    for fake in [&asks, &trusts] {
+        assert_eq!(fake.bytes(), "");
+    }
+}
+
+#[test]
+fn a_trust_question_is_answered_only_when_the_user_said_so_and_no_other_one_ever() {
+    let Some(yard) = yard() else { return };
+    let trusts = yard.start("a", &["--trust"]);
+    let asks = yard.start("b", &["--dialog", "start:0"]);
+    let mut profile = trusts.profile();
+    profile.pane.trust = Some(pitcrew_runtime::profile::Trust {
+        asks: vec!["Do you trust the files".into()],
+        accept: vec!["Enter".into()],
+        chosen: "❯ 1. Yes".into(),
+    });
+    let agents = [(&trusts.pane, &profile), (&asks.pane, &profile)];
+    let answers = yard.tmux.await_ready(&agents, TrustPolicy::Accept).unwrap();
+    assert_eq!(answers[0], Readiness::Ready, "{:#?}", trusts.notes());
+    assert!(matches!(answers[1], Readiness::Asks(_)));
+    assert_eq!(trusts.bytes(), "0d");
+    assert_eq!(asks.bytes(), "");
 }

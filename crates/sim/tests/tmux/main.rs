@@ -4,7 +4,6 @@
 #![expect(
     clippy::disallowed_methods,
     clippy::unwrap_used,
-    clippy::expect_used,
     clippy::print_stdout,
     reason = "these tests start processes, wait for what they show, and fail by panicking"
 )]

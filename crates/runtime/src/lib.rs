@@ -7,6 +7,7 @@
 pub mod clock;
 pub mod desk;
 pub mod overlay;
+pub mod panes;
 pub mod process;
 pub mod profile;
 pub mod prompt;

@@ -54,6 +54,7 @@ pub mod limiter;
 pub mod liveness;
 pub mod loops;
 pub mod mailbox;
+pub mod mask;
 pub mod name;
 pub mod nudge;
 pub mod price;

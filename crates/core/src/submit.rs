@@ -16,6 +16,7 @@
 //! The machine has no terminal and no clock: [`Submit::poll`] says what to do next, `handle_*` say what came of it.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use crate::screen::{Cursor, Facts};
@@ -76,6 +77,9 @@ pub struct Guard {
     pub cursor_visible: Option<bool>,
     /// The title; `None` where it changes by itself.
     pub title: Option<String>,
+    /// The visible rows from the top, as they were seen; none where they change by themselves. A dialog that opens draws
+    /// rows that are not among them.
+    pub rows: Vec<String>,
 }
 
 /// What to do next.

@@ -15,6 +15,8 @@ pub(crate) mod inbox;
 pub(crate) mod limits;
 pub(crate) mod loops;
 pub(crate) mod man;
+pub(crate) mod pane;
+pub(crate) mod profile;
 pub(crate) mod release;
 pub(crate) mod run;
 pub(crate) mod send;
@@ -60,7 +62,7 @@ pub(crate) const SECTIONS: &[Section] = &[
     Section {
         heading: "Teams",
         key: "reason",
-        entries: &[run::ENTRY, team::ENTRY, who::ENTRY],
+        entries: &[run::ENTRY, team::ENTRY, who::ENTRY, pane::ENTRY],
     },
     Section {
         heading: "Loops",
@@ -74,7 +76,12 @@ pub(crate) const SECTIONS: &[Section] = &[
     Section {
         heading: "This machine",
         key: "error",
-        entries: &[doctor::ENTRY, completions::ENTRY, man::ENTRY],
+        entries: &[
+            doctor::ENTRY,
+            profile::ENTRY,
+            completions::ENTRY,
+            man::ENTRY,
+        ],
     },
 ];
 

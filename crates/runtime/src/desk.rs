@@ -7,6 +7,7 @@
 //! | file | requests |
 //! |---|---|
 //! | `desk/mail.rs` | send, broadcast, take, acknowledge, give back, redeliver |
+//! | `desk/telling.rs` | what a wake tells of and what it is told: waiting mail, last acts, receipts |
 //! | `desk/reading.rs` | list and count what is in a mailbox, in bounded memory |
 //! | `desk/index.rs` | keep the unread index up with its log |
 //! | `desk/board.rs` | list the tasks |
@@ -39,6 +40,7 @@ mod mail;
 mod planning;
 mod reading;
 mod status;
+mod telling;
 mod waiting;
 mod work;
 mod written;
@@ -53,6 +55,7 @@ pub use mail::{Broadcast, Sent, Taken};
 pub use planning::TaskPlan;
 pub use reading::{Entry, MailCounts, MailReport, Which};
 pub use status::{HEARTBEAT_FRESH_MS, MemberStatus, TeamStatus, apart};
+pub use telling::{NO_REACTION, Waiting};
 pub use waiting::{Happened, Look, Wanted};
 pub use work::Change;
 
@@ -139,6 +142,16 @@ impl<'a> Desk<'a> {
     #[must_use]
     pub fn team_id(&self) -> &'a Name {
         self.team
+    }
+
+    /// The desk's clock.
+    pub(crate) fn clock(&self) -> &'a dyn Clock {
+        self.clock
+    }
+
+    /// The desk's chance.
+    pub(crate) fn entropy(&self) -> &'a dyn Entropy {
+        self.entropy
     }
 
     /// The store behind the desk.

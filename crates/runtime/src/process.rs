@@ -7,6 +7,7 @@
 //! | marking everything that belongs to one turn | [`Mark`] |
 //! | ending what a killed supervisor left behind | [`reclaim()`], [`sweep`] |
 //! | Ctrl-C | [`Interrupts`] |
+//! | asking a tool that answers at once | the source of `call` |
 //!
 //! What always holds: this is the one home of starting and signalling processes, and of reading the process table
 //! under `/proc`. A signal reaches the process it was meant for or nobody. Nothing of a turn runs on after its end,
@@ -17,10 +18,12 @@
 //! Not here: which command to run, when to run it again (core's restart machine), and opening the files that
 //! output goes to (the store).
 
+mod call;
 mod capture;
 mod clearing;
 mod ended;
 mod environment;
+mod foreground;
 mod group;
 mod identity;
 mod interrupts;
@@ -31,9 +34,12 @@ mod reclaim;
 mod spawn_error;
 mod table;
 
+pub use call::CallError;
+pub(crate) use call::{Called, call};
 pub use capture::{Cap, Capture, Kept, Sink};
 pub use ended::{By, Ended, How, Leftovers, Status, Streams};
 pub use environment::Environment;
+pub(crate) use foreground::{Front, front};
 pub use group::{Control, Group, Observation, Stage, Stream};
 pub use identity::{Blindness, Identity, Presence};
 pub use interrupts::{Interrupt, Interrupts, Source, Urgency};

@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `profile/file.rs` | what may stand in a file, and where a mistake is |
 //! | `profile/known.rs` | which profiles there are: built in, then the user's, then the project's |
+//! | `profile/panes.rs` | how the program looks and takes a message in a terminal |
 //! | `profile/template.rs` | what `{prompt}`, `{session}` and the like in an argument become |
 //! | `profile/plan.rs` | what to run for one turn |
 //! | `profile/place.rs` | where in an output something stands |
@@ -16,7 +17,7 @@
 //! | `profile/usage.rs` | which tokens and money the turn used |
 //! | `profile/reset.rs` | when a limit ends, from words as CLIs write them |
 //!
-//! The pane's half of a CLI (screens, keys) will stand in the same files, in the reserved table `[pane]`.
+//! The pane's half of a CLI (screens, keys) stands in files of its own, read as a [`PaneProfile`].
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -27,6 +28,7 @@ use crate::process::Environment;
 
 mod file;
 mod known;
+mod panes;
 mod place;
 mod plan;
 mod read;
@@ -39,6 +41,7 @@ mod usage;
 
 pub use file::{ProfileError, Via};
 pub use known::{ProfileAbsent, Profiles, UnknownProfile};
+pub use panes::{PaneProfile, PaneProfiles, PaneStart, Trust};
 pub use plan::{PlanError, Probe, SessionPlan, ToolGrant, TurnInput, TurnPlan};
 pub use read::{Answer, Limit, Outcome, TurnOutput, TurnReport};
 pub use reset::reset_in_text;

@@ -6,6 +6,7 @@
 //! | results in a delivery folder | [`Delivery`] | refused inside |
 //! | a team file, a folder of profiles | [`read_text`], [`texts_in`] | followed: a person named the place |
 //! | the names of files that a team works on | [`Workspace`] | resolved, nothing is opened |
+//! | the entry of a pane, with its secrets | [`take_private`] | refused |
 //! | manual pages | [`write_file`] | followed: a person named the place |
 //! | standard output, whether it is there at all | [`stands_for_nothing`] | nothing is opened |
 //!
@@ -25,8 +26,10 @@ use crate::layout::{self, Branch};
 use crate::local::folder::{Folder, Stamp};
 use crate::port::Durability;
 
+mod private;
 mod workspace;
 
+pub use private::take_private;
 pub use workspace::Workspace;
 
 /// The longest name of a worker's file, in bytes.

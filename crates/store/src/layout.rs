@@ -6,7 +6,7 @@
 //! | the project's folder, above the teams | `ralph.json` `ultrawork.json` `ultraqa.json` `monitor.json` | |
 //! | `tasks/` | `<id>.json` | |
 //! | `mailbox/` | `.<name>.unread` `.<name>.offset` | `<name>.jsonl` |
-//! | `workers/<name>/` | `heartbeat.json` `process.json` `session.json` `.outbox-offset` | `outbox.jsonl` |
+//! | `workers/<name>/` | `heartbeat.json` `process.json` `session.json` `pane.json` `.nudge.json` `.outbox-offset` | `outbox.jsonl` |
 //!
 //! [`document`] and [`log`] lead from a place to its file, [`change`] leads back. Everything in a path comes from a
 //! checked name, so no path leaves the folder. Nothing here touches a disk.
@@ -122,6 +122,8 @@ pub(crate) fn document(place: &Place) -> Spot<'_> {
         Place::Heartbeat(name) => worker(name).spot("heartbeat.json", Form::Compact),
         Place::Process(name) => worker(name).spot("process.json", Form::PrettyLine),
         Place::Session(name) => worker(name).spot("session.json", Form::PrettyLine),
+        Place::Pane(name) => worker(name).spot("pane.json", Form::PrettyLine),
+        Place::Nudge(name) => worker(name).spot(".nudge.json", Form::CompactLine),
     }
 }
 
@@ -225,6 +227,8 @@ fn of_worker(worker: Name, file: &str) -> Option<Change> {
         "heartbeat.json" => Some(Change::Document(Place::Heartbeat(worker))),
         "process.json" => Some(Change::Document(Place::Process(worker))),
         "session.json" => Some(Change::Document(Place::Session(worker))),
+        "pane.json" => Some(Change::Document(Place::Pane(worker))),
+        ".nudge.json" => Some(Change::Document(Place::Nudge(worker))),
         _ => None,
     }
 }
@@ -257,6 +261,8 @@ mod tests {
             Place::Heartbeat(w1()),
             Place::Process(w1()),
             Place::Session(w1()),
+            Place::Pane(w1()),
+            Place::Nudge(w1()),
             Place::Shutdown,
             Place::Run,
             Place::Claims,

@@ -58,6 +58,10 @@ pub enum Place {
     Process(Name),
     /// `workers/<name>/session.json`: what its agent CLI needs to go on where it stopped.
     Session(Name),
+    /// `workers/<name>/pane.json`: the pane that a member sits in.
+    Pane(Name),
+    /// `workers/<name>/.nudge.json`: which line is about to be typed for a member, and which was.
+    Nudge(Name),
     /// `shutdown.json`.
     Shutdown,
     /// `run.json`: the run that drives this team.
@@ -137,6 +141,7 @@ impl Place {
             | Self::Task(_)
             | Self::Process(_)
             | Self::Session(_)
+            | Self::Pane(_)
             | Self::Shutdown
             | Self::Run => Durability::Synced,
             Self::Claims | Self::Limits | Self::Loop(_) => Durability::Ordered,
@@ -145,6 +150,7 @@ impl Place {
             | Self::OutboxOffset(_)
             | Self::Heartbeat(_)
             | Self::Monitor
+            | Self::Nudge(_)
             | Self::Board => Durability::Relaxed,
         }
     }

@@ -131,6 +131,13 @@ fn string(signs: &mut Peekable<Chars<'_>>) {
 }
 
 impl Facts {
+    /// These facts with the rows of `text`, as `capture-pane -e` wrote them at the same moment.
+    #[must_use]
+    pub fn drawn(mut self, text: &str) -> Self {
+        self.rows = rows(text);
+        self
+    }
+
     /// These facts with the colours of `text`, the same screen as `capture-pane -e` wrote it. A row that does not say
     /// the same as before keeps its text and gets no colours: the screen moved between the two looks.
     #[must_use]

@@ -1,6 +1,7 @@
 //! The ladder itself: which order comes next, and what each answer leads to.
 
 use alloc::string::ToString;
+use alloc::vec::Vec;
 
 use super::gates::{self, Shut};
 use super::own::{self, Held};
@@ -316,12 +317,17 @@ impl Submit {
     }
 }
 
-/// What must still hold when the key goes out: the cursor of this look, and the title where it stands still.
+/// What must still hold when the key goes out: the cursor of this look, and title and rows where they stand still.
 fn guard(look: &Look, reading: &Reading) -> Option<Guard> {
     let title = look.facts.title.clone();
+    let rows = match reading.busy {
+        Some(_) => Vec::new(),
+        None => look.facts.rows.iter().map(|row| row.text.clone()).collect(),
+    };
     Some(Guard {
         cursor: look.facts.cursor?,
         cursor_visible: look.facts.cursor_visible,
         title: title.filter(|_| reading.busy.is_none()),
+        rows,
     })
 }

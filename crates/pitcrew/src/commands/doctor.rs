@@ -5,6 +5,7 @@
 //! | `doctor/project.rs` | the root, the file system under it, the folders' modes |
 //! | `doctor/teams.rs` | each team: its document, tasks, mailboxes, and what was left behind |
 //! | `doctor/programs.rs` | tmux and the agents' programs |
+//! | `doctor/panes.rs` | with `--profiles`: the programs of the pane profiles, against the versions whose screens were seen |
 
 use serde_json::{Value, json};
 
@@ -13,6 +14,7 @@ use crate::context::Context;
 use crate::halt::{Exit, Halt};
 use crate::ui::{BAD, FAINT, GOOD, Layout, Ui};
 
+mod panes;
 mod programs;
 mod project;
 mod teams;
@@ -28,7 +30,11 @@ pub(crate) const ENTRY: Entry = Entry::new::<Doctor>(
 /// Each line is one finding: ✓ is as it should be, · is worth knowing and stops nothing, ✗ needs a hand, and a hint says
 /// which. The exit status is 3 when there is a ✗.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Doctor {}
+pub(crate) struct Doctor {
+    /// Only the profiles of agents in panes: is each program installed, and in a version whose screens were seen?
+    #[arg(long)]
+    profiles: bool,
+}
 
 /// How a finding is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,9 +90,13 @@ impl Run for Doctor {
     fn run(self, context: &mut Context<'_>) -> Result<Exit, Halt> {
         let mut findings = Findings::default();
         let project = context.project(None)?;
-        project::look(context, &project, &mut findings);
-        teams::look(&project, &mut findings);
-        programs::look(context, &project, &mut findings);
+        if self.profiles {
+            panes::look(context, &project, &mut findings);
+        } else {
+            project::look(context, &project, &mut findings);
+            teams::look(&project, &mut findings);
+            programs::look(context, &project, &mut findings);
+        }
         let is_well = findings.0.iter().all(|finding| finding.state != State::Bad);
         if context.ui.json {
             let checks: Vec<Value> = findings.0.iter().map(value_of).collect();

@@ -217,7 +217,7 @@ impl Drop for Reaped {
     clippy::disallowed_methods,
     reason = "whether something may be missing is a matter of the machine that runs the tests"
 )]
-fn shared(below: &str) -> Option<PathBuf> {
+pub(crate) fn shared(below: &str) -> Option<PathBuf> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let found = here
         .ancestors()

@@ -23,7 +23,7 @@ use super::{Credentials, Desk, MailIndex, NotDone};
 const ROUNDS: usize = 64;
 
 /// What the keys of notices about dead letters begin with.
-const DEAD_LETTER: &str = "dead-letter:";
+pub(super) const DEAD_LETTER: &str = "dead-letter:";
 
 /// A message that stands in its recipient's mailbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub struct Taken {
     pub attempt: u32,
 }
 
-fn line_of(record: &impl Serialize) -> Result<Vec<u8>, NotDone> {
+pub(super) fn line_of(record: &impl Serialize) -> Result<Vec<u8>, NotDone> {
     // Records are made of text and numbers, which JSON always takes.
     serde_json::to_vec(record)
         .map_err(|refused| Refusal::input("body", &refused.to_string()).into())
@@ -242,7 +242,7 @@ impl Desk<'_> {
         Ok(forgotten?)
     }
 
-    fn message_at(&self, owner: &Name, at: u64) -> Result<Option<Message>, NotDone> {
+    pub(super) fn message_at(&self, owner: &Name, at: u64) -> Result<Option<Message>, NotDone> {
         let page = self.store.read(&Log::Mailbox(owner.clone()), at, 1)?;
         let line = page.lines().next().filter(|line| line.at == at);
         Ok(match line.map(|line| read_record(line.bytes)) {

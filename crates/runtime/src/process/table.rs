@@ -20,6 +20,8 @@ pub(crate) struct Stat {
     pub(crate) parent: u32,
     pub(crate) group: u32,
     pub(crate) session: u32,
+    /// The process group in the foreground of its terminal; 0 or less when it has none.
+    pub(crate) foreground: i32,
     pub(crate) threads: u32,
     /// Clock ticks between boot and the start of the process.
     pub(crate) start_time: u64,
@@ -109,6 +111,13 @@ impl Table {
         fs::read(self.root.join(pid.to_string()).join("environ"))
     }
 
+    /// The command line of a process, word by word; empty for a zombie and for a kernel thread.
+    pub(crate) fn command_line(&self, pid: u32) -> io::Result<Vec<Vec<u8>>> {
+        let text = fs::read(self.root.join(pid.to_string()).join("cmdline"))?;
+        let words = text.strip_suffix(b"\0").unwrap_or(&text);
+        Ok(words.split(|byte| *byte == 0).map(<[u8]>::to_vec).collect())
+    }
+
     /// Names this boot of this machine.
     pub(crate) fn boot_id(&self) -> Option<String> {
         let text = fs::read_to_string(self.root.join("sys/kernel/random/boot_id")).ok()?;
@@ -187,9 +196,10 @@ fn parse_stat(line: &[u8]) -> Option<Stat> {
     let parent = fields.next()?.parse().ok()?;
     let group = fields.next()?.parse().ok()?;
     let session = fields.next()?.parse().ok()?;
-    const BETWEEN_SESSION_AND_THREADS: usize = 20 - 6 - 1;
+    let foreground = fields.nth(1)?.parse().ok()?;
+    const BETWEEN_FOREGROUND_AND_THREADS: usize = 20 - 8 - 1;
     const BETWEEN_THREADS_AND_START: usize = 22 - 20 - 1;
-    let threads = fields.nth(BETWEEN_SESSION_AND_THREADS)?.parse().ok()?;
+    let threads = fields.nth(BETWEEN_FOREGROUND_AND_THREADS)?.parse().ok()?;
     let start_time = fields.nth(BETWEEN_THREADS_AND_START)?.parse().ok()?;
     Some(Stat {
         pid,
@@ -197,6 +207,7 @@ fn parse_stat(line: &[u8]) -> Option<Stat> {
         parent,
         group,
         session,
+        foreground,
         threads,
         start_time,
     })
@@ -219,6 +230,7 @@ mod tests {
         parent: 17,
         group: 4242,
         session: 99,
+        foreground: 4242,
         threads: 1,
         start_time: 987_654_321,
     };

@@ -180,7 +180,7 @@ pub(super) fn parse(path: &Path, text: &str) -> Result<(toml::Table, ProfileFile
     Ok((table, file))
 }
 
-fn position(text: &str, at: usize) -> (usize, usize) {
+pub(super) fn position(text: &str, at: usize) -> (usize, usize) {
     let before = text.get(..at).unwrap_or(text);
     let line_start = before.rfind('\n').map_or(0, |end| end + 1);
     (

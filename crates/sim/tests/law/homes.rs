@@ -71,6 +71,10 @@ const PROCESSES: Home = Home {
             "crates/store/src/local/mark.rs",
             "the reference's claim file names a process, and says by it whether its claim still runs",
         ),
+        (
+            "crates/store/src/files/private.rs",
+            "whether a file belongs to its reader is asked of the system; no process is touched",
+        ),
     ],
     reason: "processes live in `runtime` only: every child is in a group, is watched, and is ended before its owner",
 };

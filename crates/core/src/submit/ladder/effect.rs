@@ -19,8 +19,10 @@ impl Submit {
     pub(super) fn verify(&mut self, now: Timestamp, look: &Look, reading: &Reading) -> Step {
         let keys = &self.plan.keys;
         let held = own::held(&reading.composer, &self.plan.text, keys);
-        let echoed = own::echoes(&look.facts, &reading.composer, &self.plan.text) > self.echoes;
+        let echoes = own::echoes(&look.facts, &reading.composer, &self.plan.text);
         let began = reading.busy.is_some() && !self.was_busy;
+        // On a full screen an old echo leaves as the new one comes; then the turn that began says which it is.
+        let echoed = echoes > self.echoes || (echoes > 0 && began);
         let left = match held {
             Held::Nothing => echoed || (keys.echo == Echo::Hidden && began),
             Held::Foreign => echoed,

@@ -39,16 +39,8 @@ pub(super) fn look(context: &Context<'_>, project: &Project, findings: &mut Find
             "mend the file; every other profile works",
         );
     }
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
-    let runtime = match runtime {
-        Ok(runtime) => runtime,
-        Err(refused) => {
-            let why = refused.to_string();
-            let what = "start other programs";
-            return findings.halted("programs", &Halt::System { what, why });
-        }
+    let Some(runtime) = runtime(findings) else {
+        return;
     };
     let asker = Asker::new(context);
     runtime.block_on(async {
@@ -73,8 +65,24 @@ pub(super) fn look(context: &Context<'_>, project: &Project, findings: &mut Find
     });
 }
 
+/// What programs are asked in; none, with a finding, when it cannot be had.
+pub(super) fn runtime(findings: &mut Findings) -> Option<tokio::runtime::Runtime> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    match runtime {
+        Ok(runtime) => Some(runtime),
+        Err(refused) => {
+            let why = refused.to_string();
+            let what = "start other programs";
+            findings.halted("programs", &Halt::System { what, why });
+            None
+        }
+    }
+}
+
 /// What a program printed of its version, or why there is nothing.
-type Told = Result<Vec<u8>, String>;
+pub(super) type Told = Result<Vec<u8>, String>;
 
 async fn say_agent(profile: &Profile, answer: Option<JoinHandle<Told>>, findings: &mut Findings) {
     let about = format!("profile {}", profile.name());
@@ -101,32 +109,32 @@ async fn say_agent(profile: &Profile, answer: Option<JoinHandle<Told>>, findings
     }
 }
 
-async fn told(answer: JoinHandle<Told>) -> Told {
+pub(super) async fn told(answer: JoinHandle<Told>) -> Told {
     answer
         .await
         .unwrap_or_else(|broken| Err(broken.to_string()))
 }
 
-fn first_line(said: &[u8]) -> String {
+pub(super) fn first_line(said: &[u8]) -> String {
     let said = String::from_utf8_lossy(said);
     said.lines().next().unwrap_or_default().trim().to_string()
 }
 
 /// Asks programs for their versions.
-struct Asker {
+pub(super) struct Asker {
     folder: PathBuf,
     environment: Inherited,
 }
 
 impl Asker {
-    fn new(context: &Context<'_>) -> Self {
+    pub(super) fn new(context: &Context<'_>) -> Self {
         Self {
             folder: context.environment.cwd.clone(),
             environment: Inherited::all_of(context.environment.variables()),
         }
     }
 
-    fn ask(&self, program: &str, args: &[String]) -> JoinHandle<Told> {
+    pub(super) fn ask(&self, program: &str, args: &[String]) -> JoinHandle<Told> {
         let (folder, environment) = (self.folder.clone(), self.environment.clone());
         let (program, args) = (program.to_string(), args.to_vec());
         tokio::spawn(async move {

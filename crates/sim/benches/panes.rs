@@ -1,0 +1,101 @@
+//! What panes cost: `cargo bench -p pitcrew-sim --bench panes`. Needs tmux.
+//!
+//! | part | what is timed |
+//! |---|---|
+//! | scan | one look at 5 and at 50 panes with full screens, judged; promised: less than 3 times as long |
+//! | wake | one line submitted to a ready agent, beside the delays of its profile; promised: less than 1.2 times |
+//!
+//! The median of the rounds counts.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a benchmark reads the clock, starts processes, prints, and may fail"
+)]
+#![allow(dead_code, reason = "the tests' equipment has more than is used here")]
+
+#[path = "../tests/tmux/yard.rs"]
+mod yard;
+
+use std::time::{Duration, Instant};
+
+use pitcrew_runtime::tmux::{Opening, PaneRecord, Size};
+use yard::{Yard, until, yard};
+
+fn main() {
+    let Some(yard) = yard() else { return };
+    scans(&yard);
+    wakes(&yard);
+}
+
+fn median(mut spans: Vec<Duration>) -> Duration {
+    spans.sort();
+    spans[spans.len() / 2]
+}
+
+fn scans(yard: &Yard) {
+    let names: Vec<String> = (0..50).map(|at| format!("w{at}")).collect();
+    let (seats, files): (Vec<_>, Vec<_>) = names.iter().map(|name| yard.seat(name)).unzip();
+    let opening = Opening::Session {
+        name: "omp-team-x",
+        size: Size::default(),
+    };
+    let panes = yard.tmux.open(opening, &seats).unwrap();
+    let mut switches = Vec::new();
+    let rows: Vec<String> = (0..40)
+        .map(|at| format!("row {at} of a full screen, {}", "x".repeat(60)))
+        .collect();
+    rows.iter()
+        .for_each(|row| switches.extend(["--before", row]));
+    for ((name, file), pane) in names.iter().zip(&files).zip(&panes) {
+        yard.release(name, file, pane.clone(), &switches);
+    }
+    let profile = yard::profile("claude");
+    let judged = |records: &[&PaneRecord]| {
+        let looks = yard.tmux.look(records).unwrap();
+        looks
+            .iter()
+            .filter(|look| profile.judge(&look.facts).state.word() == "ready")
+            .count()
+    };
+    let all: Vec<&PaneRecord> = panes.iter().collect();
+    until("fifty ready agents", || (judged(&all) == 50).then_some(()));
+    let time = |records: &[&PaneRecord]| {
+        let rounds = (0..40).map(|_| {
+            let start = Instant::now();
+            assert_eq!(judged(records), records.len());
+            start.elapsed()
+        });
+        median(rounds.collect())
+    };
+    // Five panes are looked at while the other 45 are there, as in a server that others use too.
+    let (few, many) = (time(&all[..5]), time(&all));
+    println!("scan of  5 panes  {few:?}");
+    println!(
+        "scan of 50 panes  {many:?}  ({:.2} times)",
+        many.as_secs_f64() / few.as_secs_f64()
+    );
+    yard.tmux.end_session(&panes[0]).unwrap();
+}
+
+fn wakes(yard: &Yard) {
+    for skin in ["claude", "codex", "copilot", "gemini", "opencode"] {
+        let fake = yard.ready(skin, &["--skin", skin, "--turn-ms", "250"]);
+        let keys = fake.profile().submit;
+        let delays = Duration::from_millis(u64::from(keys.burst_ms + keys.verify_ms));
+        let rounds = (0..9).map(|at| {
+            until("a ready agent", || {
+                (yard.state(&fake).word() == "ready").then_some(())
+            });
+            let start = Instant::now();
+            let outcome = yard.submit(&fake, &format!("You have {at} new message(s)."));
+            assert_eq!(outcome.word(), "submitted", "{outcome:?}");
+            start.elapsed()
+        });
+        let took = median(rounds.collect());
+        let ratio = took.as_secs_f64() / delays.as_secs_f64();
+        println!(
+            "wake of {skin:<9} {took:?}, delays of its profile {delays:?}  ({ratio:.2} times)"
+        );
+    }
+}

@@ -369,6 +369,14 @@ pub enum Refusal {
         /// The mode.
         mode: Mode,
     },
+    /// A price is needed and the model has none that is known.
+    #[error("no price is known for model {model:?}")]
+    UnknownModel {
+        /// The model as given.
+        model: String,
+        /// Models with names like it that have a price.
+        nearest: Vec<String>,
+    },
     /// The limiter cannot be asked, and the team does not go on without.
     #[error("the limiter cannot be reached: {why}")]
     LimiterUnreachable {
@@ -441,6 +449,7 @@ codes! {
     LoopActive => "loop_active",
     LoopInactive => "loop_inactive",
     LoopCleared => "loop_cleared",
+    UnknownModel => "unknown_model",
     LimiterUnreachable => "limiter_unreachable",
 }
 

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::commands;
 use crate::commands::loops;
 use crate::commands::team::api;
-use crate::context::Context;
+use crate::context::{Context, UNSAID};
 use crate::environment::Environment;
 use crate::halt::{Exit, Halt};
 use crate::hints;
@@ -159,6 +159,13 @@ pub(crate) fn answer(environment: &Environment) -> ExitCode {
         }
         None => Exit::Usage,
     };
+    if let Some(lost) = UNSAID.take() {
+        let words = format!(
+            "what was done stands, but {} events about it could not be written: {}",
+            lost.events, lost.why
+        );
+        ui.say(&words);
+    }
     ExitCode::from(ui.finish(exit) as u8)
 }
 

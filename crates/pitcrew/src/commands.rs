@@ -11,6 +11,7 @@ pub(crate) mod completions;
 pub(crate) mod discover;
 pub(crate) mod discoveries;
 pub(crate) mod doctor;
+pub(crate) mod events;
 pub(crate) mod inbox;
 pub(crate) mod limits;
 pub(crate) mod loops;
@@ -62,7 +63,13 @@ pub(crate) const SECTIONS: &[Section] = &[
     Section {
         heading: "Teams",
         key: "reason",
-        entries: &[run::ENTRY, team::ENTRY, who::ENTRY, pane::ENTRY],
+        entries: &[
+            run::ENTRY,
+            team::ENTRY,
+            who::ENTRY,
+            pane::ENTRY,
+            events::ENTRY,
+        ],
     },
     Section {
         heading: "Loops",

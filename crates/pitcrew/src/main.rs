@@ -9,6 +9,7 @@ mod context;
 mod environment;
 mod halt;
 mod hints;
+mod prices;
 mod profiles;
 mod span;
 mod ui;

@@ -9,6 +9,7 @@ pub mod desk;
 pub mod loops;
 pub mod overlay;
 pub mod panes;
+pub mod prices;
 pub mod process;
 pub mod profile;
 pub mod prompt;

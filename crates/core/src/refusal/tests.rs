@@ -452,6 +452,14 @@ fn limits() -> Vec<(Refusal, &'static str, Value)> {
             json!({"mode": "ralph"}),
         ),
         (
+            Refusal::UnknownModel {
+                model: "m".into(),
+                nearest: Vec::from(["m1".into()]),
+            },
+            "no price is known for model \"m\"",
+            json!({"model": "m", "nearest": ["m1"]}),
+        ),
+        (
             Refusal::LimiterUnreachable {
                 why: "it is locked".into(),
             },

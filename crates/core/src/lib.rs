@@ -25,6 +25,7 @@
 //! | signature | how one program's screen looks, as data | [`screen::Signature`] |
 //! | submission | one line put into a composer, through gates, and what came of it | [`submit::Submit`] |
 //! | nudge | the short line that wakes a pane; never carries a body | [`nudge::Ledger`] |
+//! | monitor | what is decided about panes from scan to scan, and why | [`monitor::Monitor`] |
 //! | loop mode | while `ralph`, `ultrawork` or `ultraqa` is active, idle panes are prompted | [`loops::Mode`] |
 //! | claim | one member's hold on a line range of a file, until a deadline | [`claim::Claim`] |
 //! | waiting claim | a claim that stands in line for lines that another holds | [`claim::Waiting`] |
@@ -60,6 +61,7 @@ pub mod liveness;
 pub mod loops;
 pub mod mailbox;
 pub mod mask;
+pub mod monitor;
 pub mod name;
 pub mod nudge;
 pub mod price;

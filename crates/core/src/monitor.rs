@@ -221,6 +221,11 @@ impl Monitor {
         self.note(who, decided)
     }
 
+    /// A member could not be buried: the next scan orders it again.
+    pub fn handle_failure(&mut self, who: &Who, incarnation: u32) {
+        self.buried.remove(&(who.clone(), incarnation));
+    }
+
     /// Whether the clocks moved apart since the last scan: the machine slept, or somebody set one.
     fn has_jumped(&mut self, now: Moment) -> bool {
         let by_wall = now.wall.millis_since(self.last.wall);
@@ -282,26 +287,28 @@ impl Monitor {
         idle_since: Option<Timestamp>,
     ) -> Option<Order> {
         let idle_ms = idle_since.map_or(0, |since| now.millis_since(since));
+        let quiet = |reason: &'static str, why: String| Decided {
+            trigger: Trigger::Idle,
+            did: Did::Nothing,
+            reason: reason.into(),
+            why,
+            unread: sight.unread,
+            idle_ms: Some(idle_ms),
+        };
+        if loops == Loops::Inactive {
+            return self.note(&sight.who, quiet("loop_inactive", String::new()));
+        }
+        let is_leader = sight.who.member.is_leader();
         let is_idle = idle_ms >= i64::from(self.timing.idle_ms);
-        let may_idle = sight.who.member.is_leader() || loops == Loops::Inactive;
-        let trigger = match (is_idle && !may_idle, sight.unread) {
+        let trigger = match (is_idle && !is_leader, sight.unread) {
             (true, _) => Trigger::Idle,
+            (false, 0) if is_leader => {
+                return self.note(&sight.who, quiet("leader_never_prompted", String::new()));
+            }
             (false, 0) => {
-                let decided = Decided {
-                    trigger: Trigger::Idle,
-                    did: Did::Nothing,
-                    reason: match may_idle {
-                        true => "leader_never_prompted".into(),
-                        false => "not_idle".into(),
-                    },
-                    why: format!(
-                        "it is ready, and is prompted after {} s of that",
-                        self.timing.idle_ms / 1_000
-                    ),
-                    unread: 0,
-                    idle_ms: Some(idle_ms),
-                };
-                return self.note(&sight.who, decided);
+                let after = self.timing.idle_ms / 1_000;
+                let why = format!("it is ready, and is prompted after {after} s of that");
+                return self.note(&sight.who, quiet("not_idle", why));
             }
             (false, _) => Trigger::Sweep,
         };

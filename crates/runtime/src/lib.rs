@@ -7,6 +7,7 @@
 pub mod clock;
 pub mod desk;
 pub mod loops;
+pub mod monitor;
 pub mod overlay;
 pub mod panes;
 pub mod prices;

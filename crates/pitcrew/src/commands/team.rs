@@ -10,9 +10,11 @@ use crate::ui::Layout;
 
 pub(crate) mod api;
 mod collect;
+mod explain;
 mod init;
 mod list;
 mod members;
+pub(crate) mod monitor;
 mod presence;
 mod recruit;
 mod rm;
@@ -28,6 +30,8 @@ pub(crate) const ENTRY: Entry = Entry::group(
         list::ENTRY,
         status::ENTRY,
         collect::ENTRY,
+        explain::ENTRY,
+        monitor::ENTRY,
         members::ADD,
         members::REMOVE,
         shutdown::ENTRY,

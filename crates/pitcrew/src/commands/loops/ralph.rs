@@ -4,6 +4,7 @@ use pitcrew_core::loops::{Mode, Opening, Ralph};
 
 use super::{Starting, Voice, cancel, loops, shown, started, status, step};
 use crate::cli::{Entry, Run};
+use crate::commands::team::monitor;
 use crate::context::Context;
 use crate::halt::{Exit, Halt};
 
@@ -68,7 +69,9 @@ impl Run for Start {
             state.iteration,
             shown(state.max_iterations)
         );
-        Ok(started(context, &state, &words))
+        let exit = started(context, &state, &words);
+        monitor::ensure(context, &project);
+        Ok(exit)
     }
 }
 

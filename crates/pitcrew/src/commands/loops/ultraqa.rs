@@ -4,6 +4,7 @@ use pitcrew_core::loops::{Mode, Opening, Ultraqa, Verdict};
 
 use super::{Starting, Voice, cancel, loops, say_no, shown, started, status, step};
 use crate::cli::{Entry, Run};
+use crate::commands::team::monitor;
 use crate::context::Context;
 use crate::halt::{Exit, Halt};
 
@@ -69,7 +70,9 @@ impl Run for Start {
             state.cycle_count,
             shown(state.max_cycles)
         );
-        Ok(started(context, &state, &words))
+        let exit = started(context, &state, &words);
+        monitor::ensure(context, &project);
+        Ok(exit)
     }
 }
 

@@ -4,6 +4,7 @@ use pitcrew_core::loops::{Mode, Opening, Ultrawork};
 
 use super::{Starting, cancel, loops, started, status};
 use crate::cli::{Entry, Run};
+use crate::commands::team::monitor;
 use crate::context::Context;
 use crate::halt::{Exit, Halt};
 
@@ -58,7 +59,9 @@ impl Run for Start {
         };
         let (state, _) = loops(&project).start(&wish, open)?;
         let words = format!("ultrawork started: {}", state.objective);
-        Ok(started(context, &state, &words))
+        let exit = started(context, &state, &words);
+        monitor::ensure(context, &project);
+        Ok(exit)
     }
 }
 

@@ -12,10 +12,13 @@ pub(crate) mod discover;
 pub(crate) mod discoveries;
 pub(crate) mod doctor;
 pub(crate) mod events;
+pub(crate) mod guard;
 pub(crate) mod inbox;
 pub(crate) mod limits;
 pub(crate) mod loops;
 pub(crate) mod man;
+#[cfg(feature = "mcp")]
+pub(crate) mod mcp;
 pub(crate) mod pane;
 pub(crate) mod profile;
 pub(crate) mod release;
@@ -55,6 +58,7 @@ pub(crate) const SECTIONS: &[Section] = &[
             claim::ENTRY,
             release::ENTRY,
             claims::ENTRY,
+            guard::ENTRY,
             discover::ENTRY,
             discoveries::ENTRY,
             limits::ENTRY,
@@ -67,8 +71,10 @@ pub(crate) const SECTIONS: &[Section] = &[
             run::ENTRY,
             team::ENTRY,
             who::ENTRY,
-            pane::ENTRY,
             events::ENTRY,
+            pane::ENTRY,
+            #[cfg(feature = "mcp")]
+            mcp::ENTRY,
         ],
     },
     Section {

@@ -117,12 +117,25 @@ impl Desk<'_> {
     pub fn broadcast(&self, who: &Credentials, draft: &Draft) -> Result<Broadcast, NotDone> {
         let team = self.roster()?;
         let speaker = self.speaker(&team, who)?;
+        self.broadcast_as(&team, &speaker, draft)
+    }
+
+    /// As [`Desk::broadcast`], of a speaker that is known already.
+    ///
+    /// # Errors
+    /// As [`compose_broadcast`] says; then nothing was sent.
+    pub fn broadcast_as(
+        &self,
+        team: &Team,
+        speaker: &Speaker,
+        draft: &Draft,
+    ) -> Result<Broadcast, NotDone> {
         let mut ids = Vec::new();
         for _ in 0..=team.workers.len() {
             ids.push(self.fresh_id()?);
         }
         let next_id = || ids.pop().unwrap_or_default();
-        let messages = compose_broadcast(&team, &speaker, draft, next_id, self.now())?;
+        let messages = compose_broadcast(team, speaker, draft, next_id, self.now())?;
         let judged = self.judge(messages)?;
         let mut outcomes = Vec::with_capacity(judged.len());
         let (mut recipients, mut ids, mut new) = (Vec::new(), Vec::new(), Vec::new());
@@ -142,13 +155,13 @@ impl Desk<'_> {
         }
         if !ids.is_empty() {
             let mut facts = vec![Happening::BroadcastSent {
-                from: speaker.name,
+                from: speaker.name.clone(),
                 recipients,
                 ids,
                 length: draft.body.len() as u64,
                 intent: draft.intent,
             }];
-            facts.extend(self.note_sent(&team, &new));
+            facts.extend(self.note_sent(team, &new));
             self.announce(&facts);
         }
         Ok(Broadcast { outcomes })

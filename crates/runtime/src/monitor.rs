@@ -161,7 +161,7 @@ pub fn ensure(
         &arguments,
         folder,
         &environment,
-        watching.into_file(),
+        watching.into_handle(),
     );
     started
         .map(Ensured::Started)

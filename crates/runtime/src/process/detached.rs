@@ -4,8 +4,8 @@
 //! reaches it; its environment is exactly what was given.
 
 use std::ffi::OsString;
-use std::fs::File;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -23,7 +23,7 @@ pub fn detach(
     arguments: &[OsString],
     folder: &Path,
     environment: &Environment,
-    input: File,
+    input: OwnedFd,
 ) -> io::Result<u32> {
     #[expect(
         clippy::disallowed_methods,
@@ -35,7 +35,7 @@ pub fn detach(
         .current_dir(folder)
         .env_clear()
         .envs(environment.iter())
-        .stdin(input)
+        .stdin(Stdio::from(input))
         .stdout(Stdio::null())
         .stderr(Stdio::null());
     let mut command = CommandWrap::from(command);

@@ -10,7 +10,7 @@
 //! standard input: so there is no moment in which two could start one, or in which it is held by nobody.
 
 use std::fs::{File, TryLockError};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 use pitcrew_core::loops::Mode;
@@ -31,8 +31,8 @@ pub struct Watching(File);
 impl Watching {
     /// The open file that holds the lock, to be handed to another process.
     #[must_use]
-    pub fn into_file(self) -> File {
-        self.0
+    pub fn into_handle(self) -> OwnedFd {
+        self.0.into()
     }
 
     /// Gives the lock up at once, for every process that has the file.

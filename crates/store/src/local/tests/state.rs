@@ -75,7 +75,7 @@ fn one_watches_a_project_and_the_right_goes_with_the_file() {
     assert!(project.is_watched().unwrap());
     assert!(project.watch_over().unwrap().is_none());
 
-    let file = watching.into_file();
+    let file = watching.into_handle();
     let taken = project.watch_with(file.as_fd()).unwrap().unwrap();
     drop(taken);
     assert!(project.is_watched().unwrap(), "the file is still open");
@@ -89,7 +89,7 @@ fn one_watches_a_project_and_the_right_goes_with_the_file() {
 #[test]
 fn the_right_to_watch_can_be_given_up_while_the_file_stays_open() {
     let (_folder, project) = project();
-    let file = project.watch_over().unwrap().unwrap().into_file();
+    let file = project.watch_over().unwrap().unwrap().into_handle();
     let taken = project.watch_with(file.as_fd()).unwrap().unwrap();
     taken.release(&project).unwrap();
     assert!(!project.is_watched().unwrap());

@@ -9,6 +9,7 @@ mod context;
 mod environment;
 mod halt;
 mod hints;
+mod panes;
 mod profiles;
 mod span;
 mod ui;

@@ -1,11 +1,13 @@
 //! `send`: one message to one member or the leader.
 
+use pitcrew_runtime::panes::Wakened;
 use serde_json::json;
 
 use super::body::Body;
 use crate::cli::{Entry, Run};
 use crate::context::Context;
 use crate::halt::{Exit, Halt};
+use crate::panes;
 use crate::ui::Layout;
 
 /// The row of this command.
@@ -16,6 +18,9 @@ pub(crate) const ENTRY: Entry =
 ///
 /// The message is durable in the recipient's mailbox before its id is printed. The recipient finds it with
 /// `pitcrew inbox`. An unknown name is refused, and nothing is created for it.
+///
+/// A recipient in a pane is woken by one short line, when its program waits for one: never over a question, a draft or a
+/// running turn. The answer says what came of that; the message waits in any case.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Send {
     /// The recipient: a member's name, or leader
@@ -31,14 +36,23 @@ impl Run for Send {
         let who = context.credentials(&team.name);
         let draft = self.body.draft(context)?;
         let sent = team.desk().send(&who, &self.to, &draft)?;
+        let wakened = match sent.again {
+            true => Wakened::not("sent_before", ""),
+            false => panes::wake_one(context, &team, &sent.to, &draft),
+        };
         if context.ui.json {
-            let mut answer = json!({ "ok": true, "messageId": sent.id, "nudged": false });
+            let mut answer =
+                json!({ "ok": true, "messageId": sent.id, "nudged": wakened.is_woken() });
+            answer["wake"] = panes::value(&wakened);
             if sent.again {
                 answer["again"] = true.into();
             }
             context.ui.json(&answer, Layout::Pretty);
         } else {
             context.ui.line(&sent.id);
+            if let Some(words) = panes::words(&sent.to, &wakened) {
+                context.ui.say(&words);
+            }
         }
         Ok(Exit::Done)
     }

@@ -9,14 +9,18 @@ use crate::hints;
 use crate::ui::Layout;
 
 pub(crate) mod api;
+mod attach;
 mod collect;
 mod init;
+mod leader;
 mod list;
 mod members;
 mod presence;
 mod recruit;
+mod restart;
 mod rm;
 mod shutdown;
+pub(crate) mod start;
 pub(crate) mod status;
 
 /// The row of this group.
@@ -24,12 +28,16 @@ pub(crate) const ENTRY: Entry = Entry::group(
     "team",
     "Found, look at and end teams",
     &[
+        start::ENTRY,
         init::ENTRY,
         list::ENTRY,
         status::ENTRY,
         collect::ENTRY,
+        attach::ENTRY,
+        leader::ENTRY,
         members::ADD,
         members::REMOVE,
+        restart::ENTRY,
         shutdown::ENTRY,
         rm::ENTRY,
         api::ENTRY,

@@ -13,7 +13,7 @@
 //! members never wait for each other in a circle. A refusal leaves everything as it was.
 //!
 //! Ended claims leave the document; that they ended is an event ([`ClaimEvent`]). Paths come in canonical
-//! ([`FilePath`]). Not here: whether a claimed line is still the same line, which `anchor` keeps facts for.
+//! ([`FilePath`]). Where claimed lines are after the file has changed is told by their content ([`Anchor`]).
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -23,20 +23,34 @@ use serde::{Deserialize, Serialize, Serializer};
 use crate::name::Name;
 use crate::time::Timestamp;
 
+mod anchor;
+mod edit;
 mod end;
 mod event;
+mod follow;
 mod grant;
+mod guard;
 mod index;
 mod lines;
+mod patch;
 mod path;
 mod queue;
 mod refused;
+mod shift;
+mod text;
 
+pub use anchor::{Anchor, Lost};
+pub use edit::{LooseFile, replaced};
 pub use end::Move;
 pub use event::{ClaimEvent, EndCause};
+pub use follow::{Followed, Moved, Standing};
+pub use guard::{Compared, HeldLines, LinesHeld, Touched};
 pub use lines::Lines;
+pub use patch::{FilePatch, PatchError};
 pub use path::{Case, FilePath, MOST_BYTES};
 pub use refused::{Conflict, Deadlock, Holder, Link, NotClaimed, Waiter};
+pub use shift::{Hunk, Span, back, decided, forward};
+pub use text::FileLines;
 
 use index::Index;
 
@@ -67,7 +81,7 @@ pub struct Claim {
     pub since: Timestamp,
     /// Until when.
     pub until: Timestamp,
-    /// What whoever claimed noted about the content of these lines. Opaque here; gone when the lines change.
+    /// What is remembered of the content of these lines ([`Anchor`]); gone when the range is cut or grows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub anchor: Option<String>,
 }

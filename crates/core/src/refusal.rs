@@ -8,7 +8,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use serde::Serialize;
 
-use crate::claim::{Conflict, Deadlock, NotClaimed};
+use crate::claim::{Conflict, Deadlock, LinesHeld, NotClaimed};
 use crate::limiter::{BudgetExceeded, NeverFits, RateLimited};
 use crate::task::Status;
 
@@ -303,6 +303,9 @@ pub enum Refusal {
     /// The member holds none of these lines.
     #[error("{0}")]
     NotClaimed(Box<NotClaimed>),
+    /// A change touches lines that other members hold.
+    #[error("{0}")]
+    LinesHeld(Box<LinesHeld>),
     /// A document is as full as it may be.
     #[error("there are {limit} {what} already")]
     TableFull {
@@ -408,6 +411,7 @@ codes! {
     ClaimConflict => "claim_conflict",
     Deadlock => "deadlock",
     NotClaimed => "not_claimed",
+    LinesHeld => "lines_held",
     TableFull => "table_full",
     BudgetExceeded => "budget_exceeded",
     RateLimited => "rate_limited",

@@ -62,6 +62,15 @@ impl Role {
             "peer_message",
             "broadcast_message",
             "list_team",
+            "read_messages",
+            "ack_message",
+            "read_discoveries",
+            "list_claims",
+            "claim_task",
+            "complete_task",
+            "fail_task",
+            "list_tasks",
+            "limit_status",
         ];
         Self {
             allowed_tools: Some(tools.map(str::to_owned).to_vec()),
@@ -188,6 +197,8 @@ mod tests {
     #[test]
     fn the_built_in_roles_are_the_spec_s() {
         check(&Role::researcher(), "search", true);
+        check(&Role::researcher(), "read_messages", true);
+        check(&Role::researcher(), "claim_region", false);
         check(&Role::researcher(), "delete_file", false);
         check(&Role::coder(), "delete_file", false);
         check(&Role::coder(), "drop_table", false);

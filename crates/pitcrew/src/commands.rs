@@ -11,9 +11,12 @@ pub(crate) mod completions;
 pub(crate) mod discover;
 pub(crate) mod discoveries;
 pub(crate) mod doctor;
+pub(crate) mod guard;
 pub(crate) mod inbox;
 pub(crate) mod limits;
 pub(crate) mod man;
+#[cfg(feature = "mcp")]
+pub(crate) mod mcp;
 pub(crate) mod pane;
 pub(crate) mod profile;
 pub(crate) mod release;
@@ -53,6 +56,7 @@ pub(crate) const SECTIONS: &[Section] = &[
             claim::ENTRY,
             release::ENTRY,
             claims::ENTRY,
+            guard::ENTRY,
             discover::ENTRY,
             discoveries::ENTRY,
             limits::ENTRY,
@@ -61,7 +65,14 @@ pub(crate) const SECTIONS: &[Section] = &[
     Section {
         heading: "Teams",
         key: "reason",
-        entries: &[run::ENTRY, team::ENTRY, who::ENTRY, pane::ENTRY],
+        entries: &[
+            run::ENTRY,
+            team::ENTRY,
+            who::ENTRY,
+            pane::ENTRY,
+            #[cfg(feature = "mcp")]
+            mcp::ENTRY,
+        ],
     },
     Section {
         heading: "This machine",

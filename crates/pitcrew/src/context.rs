@@ -12,7 +12,7 @@ use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
 use clap::ArgMatches;
-use pitcrew_core::claim::FilePath;
+use pitcrew_core::claim::{FileLines, FilePath};
 use pitcrew_core::refusal::NameKind;
 use pitcrew_core::{Name, Refusal};
 use pitcrew_runtime::clock::{SystemClock, SystemEntropy};
@@ -104,6 +104,16 @@ impl<'a> Context<'a> {
         Ok(file?)
     }
 
+    /// What a file of the project says now, as claims see it. `None` when it is not there or is no text.
+    pub(crate) fn file_lines(
+        &mut self,
+        file: &FilePath,
+        start: Option<&str>,
+    ) -> Result<Option<FileLines>, Halt> {
+        let text = Workspace::of(&self.project(start)?)?.text(file)?;
+        Ok(text.as_deref().and_then(FileLines::of_text))
+    }
+
     /// Who speaks in `team`.
     pub(crate) fn me(&self, team: &OpenTeam) -> Result<Name, Halt> {
         let desk = team.desk();
@@ -140,6 +150,15 @@ impl<'a> Context<'a> {
             token,
             claimed: self.speaker.clone().or(agent),
         }
+    }
+
+    /// Whether whoever speaks can be somebody in `team`: a member of one team is nobody in another, even where its name
+    /// is known. Whoever says nothing about itself is the human, in every team.
+    pub(crate) fn may_speak_in(&self, team: &Name) -> bool {
+        let environment = self.environment;
+        let is_member = environment.agent.is_some() || environment.token.is_some();
+        let is_own = |own: &str| team.folds_to(own);
+        self.speaker.is_some() || !is_member || environment.team.as_deref().is_none_or(is_own)
     }
 
     /// What --team says.

@@ -14,6 +14,8 @@ use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
+use crate::halt::Halt;
+
 /// What the process was given.
 #[derive(Debug, Clone)]
 pub(crate) struct Environment {
@@ -42,6 +44,14 @@ impl Environment {
             agent: text("PITCREW_AGENT"),
             token: text("PITCREW_TOKEN"),
         }
+    }
+
+    /// Where this program itself stands, for whoever is to start it later.
+    pub(crate) fn own_program(&self) -> Result<PathBuf, Halt> {
+        std::env::current_exe().map_err(|refused| Halt::System {
+            what: "find this program",
+            why: refused.to_string(),
+        })
     }
 
     /// Every variable, for programs that inherit them.

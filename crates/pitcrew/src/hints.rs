@@ -192,6 +192,7 @@ fn plane_hint(refusal: &Refusal) -> String {
     let fixed = match refusal {
         Refusal::ClaimConflict(facts) => return facts.next.clone(),
         Refusal::Deadlock(facts) => return facts.next.clone(),
+        Refusal::LinesHeld(facts) => return facts.next.clone(),
         Refusal::BudgetExceeded(facts) => return facts.next.clone(),
         Refusal::RateLimited(facts) => return facts.next.clone(),
         Refusal::NeverFits(facts) => return facts.next.clone(),

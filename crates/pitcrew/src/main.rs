@@ -9,6 +9,8 @@ mod context;
 mod environment;
 mod halt;
 mod hints;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod panes;
 mod profiles;
 mod span;

@@ -110,7 +110,7 @@ pub(crate) fn wake(
         })
         .collect();
     let unsaid = |why: &str| Wakened::not("cannot_tell", why);
-    let quarters = match seats.iter().any(|seat| *seat == Ok(true)) {
+    let quarters = match seats.contains(&Ok(true)) {
         false => None,
         true => Some(Quarters::of(context).map_err(|halt| halt.message())),
     };

@@ -50,7 +50,7 @@ mod written;
 pub use board::{TaskBoard, UnreadableTask};
 pub use claims::{ClaimTurn, ClaimWish, MemberEnd, moves_claims};
 pub use crew::{Blueprint, Founding, Plan};
-pub use discoveries::{Finding, News, Shared};
+pub use discoveries::{Finding, News, Offer, Shared};
 pub use index::MailIndex;
 pub use limits::{Admission, LimitChange, Setting, Spending};
 pub use mail::{Broadcast, Sent, Taken};

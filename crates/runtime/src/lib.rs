@@ -6,6 +6,8 @@
 
 pub mod clock;
 pub mod desk;
+pub mod git;
+pub mod guard;
 pub mod overlay;
 pub mod panes;
 pub mod process;
@@ -14,4 +16,5 @@ pub mod prompt;
 pub mod run;
 pub mod teamfile;
 pub mod tmux;
+pub mod tools;
 pub mod wake;

@@ -15,6 +15,7 @@
 //! | `profile/place.rs` | where in an output something stands |
 //! | `profile/read.rs` | what came of a turn |
 //! | `profile/usage.rs` | which tokens and money the turn used |
+//! | `profile/mcp.rs` | what the CLI's configuration says about an MCP server |
 //! | `profile/reset.rs` | when a limit ends, from words as CLIs write them |
 //!
 //! The pane's half of a CLI (screens, keys) stands in files of its own, read as a [`PaneProfile`].
@@ -28,6 +29,7 @@ use crate::process::Environment;
 
 mod file;
 mod known;
+mod mcp;
 mod panes;
 mod place;
 mod plan;
@@ -41,6 +43,7 @@ mod usage;
 
 pub use file::{ProfileError, Via};
 pub use known::{ProfileAbsent, Profiles, UnknownProfile};
+pub use mcp::{McpFormat, McpServer, McpTable};
 pub use panes::{PaneProfile, PaneProfiles, PaneStart, Trust};
 pub use plan::{PlanError, Probe, SessionPlan, ToolGrant, TurnInput, TurnPlan};
 pub use read::{Answer, Limit, Outcome, TurnOutput, TurnReport};
@@ -83,6 +86,7 @@ pub struct Profile {
     refusals: Vec<Place>,
     limits: Limits,
     pane: Option<toml::Table>,
+    mcp: Option<McpTable>,
 }
 
 #[derive(Debug, Clone)]
@@ -154,6 +158,12 @@ impl Profile {
     #[must_use]
     pub fn pane(&self) -> Option<&toml::Table> {
         self.pane.as_ref()
+    }
+
+    /// What its configuration says about an MCP server; `None` when it has no such servers.
+    #[must_use]
+    pub fn mcp(&self) -> Option<&McpTable> {
+        self.mcp.as_ref()
     }
 
     /// How to ask the program for its version; `None` when it has no such question.

@@ -7,6 +7,7 @@
 //! | this turn: a claimed task, or mail alone | always |
 //! | the results of the tasks that the task waited for | with a task |
 //! | unread mail, each message in its envelope | where there is some |
+//! | what others found that it was not shown before (`prompt/findings.rs`) | where there is some |
 //!
 //! What always holds: whatever others wrote (tasks, mail, results) stands inside marks with a boundary that it does not
 //! contain, so it cannot pass for anything else. A long result is cut with a word about where the whole stands.
@@ -18,7 +19,10 @@ use pitcrew_core::envelope::{envelope, preface};
 use pitcrew_core::mailbox::Message;
 use pitcrew_core::task::Task;
 
+use crate::desk::News;
 use crate::overlay::Overlay;
+
+mod findings;
 
 /// The longest result of another task that is shown whole, in bytes.
 const LONGEST_RESULT: usize = 16 * 1024;
@@ -70,6 +74,8 @@ pub struct TurnPrompt<'a> {
     pub answers: Answers,
     /// The mail that it shows.
     pub mail: &'a [Message],
+    /// What others found that it was not shown before.
+    pub news: &'a News,
 }
 
 impl TurnPrompt<'_> {
@@ -86,6 +92,7 @@ impl TurnPrompt<'_> {
             self.results(&mut text, waited_for, boundary)?;
         }
         self.messages(&mut text, boundary)?;
+        findings::write(&mut text, self.news, self.overlay, boundary)?;
         Some(text)
     }
 
@@ -156,7 +163,7 @@ impl TurnPrompt<'_> {
                 return None;
             }
             let by = by.replace(['"', '<', '>'], "\u{FFFD}");
-            let (shown, cut) = cut(result);
+            let (shown, cut) = cut(result, LONGEST_RESULT);
             let _ = write!(
                 text,
                 "\n<result-{boundary} task=\"{}\" by=\"{by}\">\n{shown}\n</result-{boundary}>\n",
@@ -189,12 +196,12 @@ impl TurnPrompt<'_> {
     }
 }
 
-/// The beginning of a long text at a character's border, and how many bytes are left out.
-fn cut(text: &str) -> (&str, usize) {
-    if text.len() <= LONGEST_RESULT {
+/// The first `most` bytes of a text at a character's border, and how many bytes are left out.
+fn cut(text: &str, most: usize) -> (&str, usize) {
+    if text.len() <= most {
         return (text, 0);
     }
-    let mut end = LONGEST_RESULT;
+    let mut end = most;
     while !text.is_char_boundary(end) {
         end -= 1;
     }
@@ -264,6 +271,7 @@ mod tests {
             occasion,
             answers,
             mail,
+            news: &News::default(),
         };
         prompt.text(BOUNDARY)
     }

@@ -9,6 +9,7 @@
 //! | `run/driver.rs` | the loop: carries out orders, hands in what happened |
 //! | `run/turn.rs` | begins a turn: claim, mail, prompt, process |
 //! | `run/ending.rs` | reads what a turn left, and records it |
+//! | `run/allowance.rs` | what a turn may spend, and what it spent |
 //! | `run/post.rs` | the mail of a turn: shown, acknowledged, answered |
 //! | `run/own.rs` | tells a failure of one member's files from one of the team's |
 //! | `run/record.rs` | what is written down for the next run |
@@ -34,6 +35,7 @@ use crate::profile::Profiles;
 use crate::teamfile::TeamFile;
 
 mod aftermath;
+mod allowance;
 mod driver;
 mod ending;
 pub mod event;

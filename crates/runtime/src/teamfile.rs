@@ -20,6 +20,8 @@ use std::time::Duration;
 use pitcrew_core::role::Role;
 use pitcrew_core::{Name, TaskId};
 
+use crate::desk::LimitChange;
+
 mod check;
 mod raw;
 
@@ -34,6 +36,8 @@ pub struct TeamFile {
     pub time_limit: Option<Duration>,
     /// What the first failed task does to the run.
     pub after_failure: AfterFailure,
+    /// What the file says about what the team may spend; what it does not say stays as it is.
+    pub limits: LimitChange,
     /// The members, in the order of the file.
     pub members: Vec<MemberEntry>,
     /// The tasks, in the order of the file.
@@ -65,6 +69,8 @@ pub struct MemberEntry {
     pub name: Name,
     /// The name of its profile, which is known.
     pub profile: String,
+    /// The model that its turns are priced as.
+    pub model: Option<String>,
     /// Its role.
     pub role: Role,
     /// What it is told beside its role.

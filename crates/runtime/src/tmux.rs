@@ -4,7 +4,7 @@
 //! |---|---|
 //! | one server at one socket, asked within a time limit | [`Tmux`] |
 //! | telling a pane from every other that had or will have its id | [`PaneRecord`] |
-//! | looking at any number of panes with one tmux process | [`Tmux::look`] |
+//! | looking at any number of panes with one tmux process or two | [`Tmux::look`], [`Tmux::scan`] |
 //! | a key or a paste, checked and sent in one step of the server | [`Tmux::press`], [`Tmux::paste`] |
 //! | starting agents behind a gate | [`Tmux::open`], [`Entry`] |
 //! | waiting until all of them are ready | [`Tmux::await_ready`] |

@@ -52,10 +52,10 @@ fn scans(yard: &Yard) {
     }
     let profile = yard::profile("claude");
     let judged = |records: &[&PaneRecord]| {
-        let looks = yard.tmux.look(records).unwrap();
-        looks
-            .iter()
-            .filter(|look| profile.judge(&look.facts).state.word() == "ready")
+        let agents: Vec<_> = records.iter().map(|pane| (*pane, &profile)).collect();
+        let seen = yard.tmux.scan(&agents).unwrap();
+        seen.iter()
+            .filter(|(_, reading)| reading.state.word() == "ready")
             .count()
     };
     let all: Vec<&PaneRecord> = panes.iter().collect();

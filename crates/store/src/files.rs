@@ -6,6 +6,8 @@
 //! | results in a delivery folder | [`Delivery`] | refused inside |
 //! | a team file, a folder of profiles | [`read_text`], [`texts_in`] | followed: a person named the place |
 //! | the names of files that a team works on | [`Workspace`] | resolved, nothing is opened |
+//! | what such a file says | [`Workspace::text`] | refused inside the project |
+//! | a hook of version control | [`HookFile`] | never followed: a link is moved as it is |
 //! | the entry of a pane, with its secrets | [`take_private`] | refused |
 //! | manual pages | [`write_file`] | followed: a person named the place |
 //! | standard output, whether it is there at all | [`stands_for_nothing`] | nothing is opened |
@@ -26,11 +28,13 @@ use crate::layout::{self, Branch};
 use crate::local::folder::{Folder, Stamp};
 use crate::port::Durability;
 
+mod hook;
 mod private;
 mod workspace;
 
+pub use hook::{HookFile, Standing};
 pub use private::take_private;
-pub use workspace::Workspace;
+pub use workspace::{Workspace, resolved};
 
 /// The longest name of a worker's file, in bytes.
 const LONGEST_NAME: usize = 128;

@@ -129,10 +129,18 @@ impl Board {
         now: Timestamp,
     ) -> Shown {
         let shown = self.preview(member, interest, window, limit, now);
+        self.note_shown(member, window, &shown.picks, now);
+        shown
+    }
+
+    /// Notes that `member` was shown the findings of `window` that `picks` names, as [`Board::preview`] named them.
+    /// What was noted in between stays noted.
+    pub fn note_shown(&mut self, member: &Name, window: &[Found], picks: &[usize], now: Timestamp) {
         let (mut seen, _) = self.seen(member);
-        let picked = shown.picks.iter().map(|at| window[*at].at);
+        let picked = picks.iter().filter_map(|at| Some(window.get(*at)?.at));
         seen.ahead.extend(picked);
         seen.ahead.sort_unstable();
+        seen.ahead.dedup();
         for found in window {
             if found.at < seen.to.at {
                 continue;
@@ -153,7 +161,6 @@ impl Board {
                 self.members.insert(member.clone(), seen);
             }
         }
-        shown
     }
 }
 

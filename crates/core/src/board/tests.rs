@@ -275,6 +275,24 @@ fn a_preview_notes_nothing() {
 }
 
 #[test]
+fn what_is_noted_after_a_preview_is_what_was_previewed() {
+    let mut shelf = Shelf::new(Board::default());
+    for content in ["one", "two"] {
+        shelf.share(&found(0, "ada", "t", content));
+    }
+    let bob = name("bob");
+    let window = shelf.window(shelf.board.reading_from(&bob), 9);
+    let interest = Interest::default();
+    let shown = shelf.board.preview(&bob, &interest, &window, 1, at(0));
+    shelf.share(&found(0, "ada", "t", "three"));
+    // Noted twice, as by two turns that were shown the same, it counts once.
+    for _ in 0..2 {
+        shelf.board.note_shown(&bob, &window, &shown.picks, at(0));
+    }
+    assert_eq!(shelf.shown("bob", &interest, 9), ["two", "three"]);
+}
+
+#[test]
 fn what_is_not_worth_knowing_any_more_is_passed_over() {
     let mut shelf = Shelf::new(Board::default());
     shelf.share(&found(0, "ada", "t", "short").for_a_while(100).unwrap());

@@ -3,7 +3,7 @@ use alloc::vec::Vec;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::claim::{Case, FilePath, Holder, Lines, Link};
+use crate::claim::{Case, FilePath, Holder, Lines, LinesHeld, Link};
 use crate::limiter::RateLimit;
 use crate::name::Name;
 use crate::price::Micros;
@@ -347,6 +347,17 @@ fn claims() -> Vec<(Refusal, &'static str, Value)> {
             Refusal::NotClaimed(not_claimed.into()),
             "w1 holds no lines of src/a.rs",
             json!({"member": "w1", "file": "src/a.rs", "lines": null, "held": []}),
+        ),
+        (
+            Refusal::LinesHeld(
+                LinesHeld {
+                    conflicts: Vec::new(),
+                    next: "ask w2".into(),
+                }
+                .into(),
+            ),
+            "",
+            json!({"conflicts": [], "next": "ask w2"}),
         ),
         (
             Refusal::TableFull {

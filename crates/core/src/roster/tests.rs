@@ -257,6 +257,18 @@ fn each_token_starts_an_incarnation_and_ends_the_one_before() {
 }
 
 #[test]
+fn a_retired_token_is_nobodys_and_the_next_starts_another_incarnation() {
+    let mut team = team(&["w1", "w2"]);
+    team.incarnate("w1", "hash-1".into()).unwrap();
+    team.retire_token("w1").unwrap();
+    assert_eq!(team.token_holder("hash-1"), None);
+    assert_eq!(team.incarnate("w1", "hash-2".into()), Ok(2));
+    team.retire_token("w2").unwrap();
+    assert_eq!(team.incarnate("w2", "hash-3".into()), Ok(1), "it had none");
+    assert!(team.retire_token("leader").is_err());
+}
+
+#[test]
 fn the_incarnations_of_a_name_go_on_after_it_left() {
     let mut team = team(&["w1"]);
     team.incarnate("w1", "hash-1".into()).unwrap();

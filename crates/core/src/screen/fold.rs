@@ -25,6 +25,8 @@ pub(super) struct Line {
     /// The column of its first sign that is neither blank nor frame.
     pub first: Option<usize>,
     folded: String,
+    /// Which letters occur in it.
+    letters: u64,
     reaches_edge: bool,
 }
 
@@ -64,6 +66,13 @@ pub(super) fn fold(text: impl Iterator<Item = char>) -> String {
     out
 }
 
+/// Which bytes occur in `text`, a bit for each of their remainders by 64. A text that stands in another one has no bit that
+/// the other has not.
+pub(super) fn letters(text: &str) -> u64 {
+    text.bytes()
+        .fold(0, |letters, byte| letters | 1 << (byte % 64))
+}
+
 impl Line {
     fn new(text: &str, columns: usize) -> Self {
         let signs: Vec<char> = text.chars().collect();
@@ -74,8 +83,10 @@ impl Line {
             (Some(first), Some(last)) => &signs[first..=last],
             _ => &[],
         };
+        let folded = fold(inner.iter().copied());
         Self {
-            folded: fold(inner.iter().copied()),
+            letters: letters(&folded),
+            folded,
             reaches_edge: columns > 0 && signs.len() + 1 >= columns,
             first,
             signs,
@@ -85,6 +96,18 @@ impl Line {
     /// What it says, from its first sign on.
     pub(super) fn said(&self) -> &[char] {
         self.first.map_or(&[], |first| &self.signs[first..])
+    }
+
+    /// Whether `piece` may start in this row: it stands there, or a beginning of it is the row's end. Cheap, so that rows
+    /// are joined only where it matters. `letters` are the piece's.
+    pub(super) fn may_start(&self, piece: &str, letters: u64) -> bool {
+        let Some(last) = self.folded.as_bytes().last() else {
+            return false;
+        };
+        let mut beginnings = piece.char_indices().skip(1).map(|(end, _)| &piece[..end]);
+        (self.letters & letters == letters && self.folded.contains(piece))
+            || beginnings
+                .any(|start| start.as_bytes().last() == Some(last) && self.folded.ends_with(start))
     }
 
     /// Whether it has no sign at all, not even a frame.

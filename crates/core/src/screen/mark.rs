@@ -6,10 +6,11 @@
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::cell::OnceCell;
 use serde::Deserialize;
 
 use super::facts::Facts;
-use super::fold::{Page, fold, is_blank};
+use super::fold::{Page, fold, is_blank, letters};
 
 /// Where a mark is looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
@@ -121,16 +122,19 @@ impl Sight<'_> {
         if mark.place == Place::Title {
             let title: Vec<char> = self.facts.title.as_ref()?.trim_start().chars().collect();
             let folded = fold(title.iter().copied());
+            let pieces = Pieces::of(mark);
             let seen =
-                mark.asks() && mark.opens(&title) && mark.says(|piece| folded.contains(piece));
+                mark.asks() && mark.opens(&title) && pieces.said(|piece, _| folded.contains(piece));
             return seen.then(|| format!("{} in the title", mark.name));
         }
-        let rows = self.rows(mark);
-        let seen = rows.iter().find(|row| self.row_shows(**row, mark, &rows));
+        let (rows, pieces) = (self.rows(mark), Pieces::of(mark));
+        let seen = rows
+            .iter()
+            .find(|row| self.row_shows(**row, mark, &pieces, &rows));
         seen.map(|row| format!("{} in row {row}", mark.name))
     }
 
-    fn row_shows(&self, row: usize, mark: &Mark, rows: &[usize]) -> bool {
+    fn row_shows(&self, row: usize, mark: &Mark, pieces: &Pieces, rows: &[usize]) -> bool {
         let Some(line) = self.page.lines.get(row) else {
             return false;
         };
@@ -150,8 +154,11 @@ impl Sight<'_> {
         if !mark.choices.is_empty() && !self.is_chosen(row, &mark.choices) {
             return false;
         }
-        let reading = self.page.readings(row, |next| rows.contains(&next));
-        mark.says(|piece| reading.has(piece))
+        let reading = OnceCell::new();
+        let joined = || self.page.readings(row, |next| rows.contains(&next));
+        pieces.said(|piece, letters| {
+            line.may_start(piece, letters) && reading.get_or_init(joined).has(piece)
+        })
     }
 
     /// Whether `row` says the last part of the title, which a program may have cut with an ellipsis.
@@ -205,13 +212,33 @@ impl Mark {
         let free = self.starts.is_empty() && self.starts_between.is_empty();
         free || self.starts.iter().any(with) || self.starts_between.iter().any(between)
     }
+}
+
+/// The fragments of a mark as they are compared: in small letters, with single blanks, each with its letters.
+struct Pieces {
+    any: Vec<(String, u64)>,
+    all: Vec<(String, u64)>,
+    none: Vec<(String, u64)>,
+}
+
+impl Pieces {
+    fn of(mark: &Mark) -> Self {
+        let folded = |piece: &String| {
+            let piece = fold(piece.chars());
+            let letters = letters(&piece);
+            (piece, letters)
+        };
+        let all = |pieces: &[String]| pieces.iter().map(folded).collect();
+        Self {
+            any: all(&mark.any),
+            all: all(&mark.all),
+            none: all(&mark.none),
+        }
+    }
 
     /// Whether the fragments are `found` as asked.
-    fn says(&self, found: impl Fn(&str) -> bool) -> bool {
-        let found = |piece: &String| {
-            let piece = fold(piece.chars());
-            !piece.is_empty() && found(&piece)
-        };
+    fn said(&self, found: impl Fn(&str, u64) -> bool) -> bool {
+        let found = |(piece, letters): &(String, u64)| !piece.is_empty() && found(piece, *letters);
         (self.any.is_empty() || self.any.iter().any(found))
             && self.all.iter().all(found)
             && !self.none.iter().any(found)

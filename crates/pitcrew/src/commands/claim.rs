@@ -11,6 +11,7 @@ use pitcrew_runtime::desk::{ClaimTurn, ClaimWish, moves_claims};
 use serde_json::json;
 
 use super::attention::{Attention, Event, SWEEP};
+use super::claims::shown;
 use crate::cli::{Entry, Run};
 use crate::context::{CLOCK, Context, OpenTeam};
 use crate::halt::{Exit, Halt};
@@ -26,8 +27,8 @@ pub(crate) const ENTRY: Entry = Entry::new::<ClaimLines>(
 /// Hold lines of a file, so that nobody else edits them
 ///
 /// Lines count as your editor counts them, first and last included. A claim takes the place of your other lines in the
-/// file and is renewed by claiming the same lines again. It ends when it is released, when its time is over, or with
-/// you.
+/// file and is renewed by claiming the same lines again. It follows its lines when others insert or delete above
+/// them, as long as their content tells where they are. It ends when it is released, when its time is over, or with you.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   pitcrew claim src/parser.rs 120 180
@@ -60,8 +61,10 @@ impl Run for ClaimLines {
         let lines = Lines::parse(&self.start, &self.end)?;
         let team = context.open_team()?;
         let until = |wait| team.desk().now().plus_millis(millis(wait));
+        let file = context.file(&self.file, None)?;
         let wish = ClaimWish {
-            file: context.file(&self.file, None)?,
+            text: context.file_lines(&file, None)?,
+            file,
             lines,
             ttl_ms: self.ttl.map_or(TTL_MS, |ttl| millis(ttl).unsigned_abs()),
             mode: match self.extend {
@@ -75,7 +78,10 @@ impl Run for ClaimLines {
         let who = context.credentials(&team.name);
         let Answer { outcome, events } = team.desk().claim_lines(&who, &wish)?;
         match outcome {
-            Outcome::Held { claim } => Ok(held(context, &claim, was_renewed(&events))),
+            Outcome::Held { claim } => {
+                tell_of_moves(context, &events, &claim);
+                Ok(held(context, &claim, was_renewed(&events)))
+            }
             Outcome::Waiting { waiting, behind } => {
                 let line = Line {
                     team: &team,
@@ -88,6 +94,22 @@ impl Run for ClaimLines {
     }
 }
 
+/// Says that the member's own lines had moved, when the claim takes their place: whoever renews by old numbers would
+/// lose them without a word.
+fn tell_of_moves(context: &mut Context<'_>, events: &[ClaimEvent], made: &Claim) {
+    for event in events {
+        if let ClaimEvent::ClaimMoved { claim, from } = event
+            && claim.member == made.member
+            && claim.lines != made.lines
+        {
+            context.ui.say(&format!(
+                "the lines that you claimed as {from} are {} now",
+                claim.lines
+            ));
+        }
+    }
+}
+
 fn was_renewed(events: &[ClaimEvent]) -> bool {
     let renewed = |event: &ClaimEvent| matches!(event, ClaimEvent::ClaimRenewed { .. });
     events.iter().any(renewed)
@@ -96,7 +118,7 @@ fn was_renewed(events: &[ClaimEvent]) -> bool {
 /// Says what is held now.
 fn held(context: &mut Context<'_>, claim: &Claim, renewed: bool) -> Exit {
     if context.ui.json {
-        let answer = json!({ "ok": true, "claim": claim, "renewed": renewed });
+        let answer = json!({ "ok": true, "claim": shown(claim), "renewed": renewed });
         context.ui.json(&answer, Layout::Pretty);
         return Exit::Done;
     }
@@ -151,6 +173,7 @@ impl Line<'_> {
         }
         // The time is over, or the lines came in another way. One more try says which, and who is in the way.
         self.wish.patience = Patience::None;
+        self.wish.text = context.file_lines(&self.wish.file, None)?;
         let answer = desk.claim_lines(&context.credentials(&self.team.name), &self.wish)?;
         match answer.outcome {
             Outcome::Held { claim } => Ok(held(context, &claim, false)),

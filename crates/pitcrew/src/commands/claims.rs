@@ -1,7 +1,7 @@
 //! `claims`: who holds which lines, and who waits for some.
 
 use pitcrew_core::Timestamp;
-use pitcrew_core::claim::{Claim, Claims, FilePath, Waiting};
+use pitcrew_core::claim::{Claim, Claims, FileLines, FilePath, Standing, Waiting};
 use pitcrew_core::span::span;
 use serde_json::{Value, json};
 
@@ -36,64 +36,116 @@ impl Run for ListClaims {
         let desk = team.desk();
         desk.roster()?;
         let (claims, now) = (desk.claims()?, desk.now());
+        let listed = Listed::of(context, &claims, file.as_ref(), None, now)?;
         if context.ui.json {
-            context
-                .ui
-                .json(&answer(&claims, file.as_ref(), now), Layout::Pretty);
+            context.ui.json(&listed.answer(), Layout::Pretty);
+            return Ok(Exit::Done);
+        }
+        if listed.held.is_empty() && listed.waiting.is_empty() {
+            context.ui.say("nobody holds any lines");
             return Ok(Exit::Done);
         }
         let row = |file: &str, lines: &str, member: &str, how: &str| {
             format!("{file:<40} {lines:<12} {member:<16} {how}")
         };
-        let (held, waiting) = listed(&claims, file.as_ref(), now);
-        if held.is_empty() && waiting.is_empty() {
-            context.ui.say("nobody holds any lines");
-            return Ok(Exit::Done);
-        }
         let heading = row("file", "lines", "member", "");
         let heading = context.ui.styled(HEADING, heading.trim_end());
         context.ui.own_line(&heading);
-        for claim in held {
+        for Stands { claim, standing } in &listed.held {
             let left = claim.until.millis_since(now).unsigned_abs();
-            let how = format!("for another {}", span(left));
-            let lines = claim.lines.to_string();
-            context.ui.line(&row(
-                claim.file.as_str(),
-                &lines,
-                claim.member.as_str(),
-                &how,
-            ));
-        }
-        for wait in waiting {
-            let since = now.millis_since(wait.since).max(0).unsigned_abs();
-            let how = format!("waits since {}", span(since));
-            let lines = wait.lines.to_string();
+            let (lines, place) = match standing {
+                Standing::Found(lines) if *lines != claim.lines => {
+                    (lines, format!(", was {}", claim.lines))
+                }
+                Standing::Unknown(why) => (
+                    &claim.lines,
+                    format!(", where they are now is unknown: {why}"),
+                ),
+                Standing::Found(_) | Standing::Taken(_) => (&claim.lines, String::new()),
+            };
+            let how = format!("for another {}{place}", span(left));
+            let (file, member) = (claim.file.as_str(), claim.member.as_str());
             context
                 .ui
-                .line(&row(wait.file.as_str(), &lines, wait.member.as_str(), &how));
+                .line(&row(file, &lines.to_string(), member, &how));
+        }
+        for wait in &listed.waiting {
+            let since = now.millis_since(wait.since).max(0).unsigned_abs();
+            let how = format!("waits since {}", span(since));
+            let (file, member) = (wait.file.as_str(), wait.member.as_str());
+            context
+                .ui
+                .line(&row(file, &wait.lines.to_string(), member, &how));
         }
         Ok(Exit::Done)
     }
 }
 
-/// What is held and waited for now, of one file or of all, by file and line.
-fn listed<'a>(
-    claims: &'a Claims,
-    file: Option<&FilePath>,
-    now: Timestamp,
-) -> (Vec<&'a Claim>, Vec<&'a Waiting>) {
-    let meant = |of: &FilePath| file.is_none_or(|file| of == file);
-    let mut held: Vec<&Claim> = claims
-        .held(now)
-        .filter(|claim| meant(&claim.file))
-        .collect();
-    held.sort_by_key(|claim| (&claim.file, claim.lines));
-    let waiting = claims.waiting(now).filter(|wait| meant(&wait.file));
-    (held, waiting.collect())
+/// A claim as answers show it: without what it is found by, which tells a reader nothing.
+pub(crate) fn shown(claim: &Claim) -> Value {
+    json!(Claim {
+        anchor: None,
+        ..claim.clone()
+    })
 }
 
-/// What is held and waited for now, as JSON.
-pub(crate) fn answer(claims: &Claims, file: Option<&FilePath>, now: Timestamp) -> Value {
-    let (held, waiting) = listed(claims, file, now);
-    json!({ "ok": true, "claims": held, "waiting": waiting })
+/// A claim, and where its lines are now.
+struct Stands<'a> {
+    claim: &'a Claim,
+    standing: Standing,
+}
+
+/// What is held and waited for now, by file and line.
+pub(crate) struct Listed<'a> {
+    held: Vec<Stands<'a>>,
+    waiting: Vec<&'a Waiting>,
+}
+
+impl<'a> Listed<'a> {
+    /// What is held and waited for of one file or of all. Every file is read once, from the project that `start` means.
+    pub(crate) fn of(
+        context: &mut Context<'_>,
+        claims: &'a Claims,
+        file: Option<&FilePath>,
+        start: Option<&str>,
+        now: Timestamp,
+    ) -> Result<Self, Halt> {
+        let meant = |of: &FilePath| file.is_none_or(|file| of == file);
+        let mut held: Vec<&Claim> = claims
+            .held(now)
+            .filter(|claim| meant(&claim.file))
+            .collect();
+        held.sort_by_key(|claim| (&claim.file, claim.lines));
+        let mut read: Option<(&FilePath, Option<FileLines>)> = None;
+        let mut stands = Vec::new();
+        for claim in held {
+            if read.as_ref().is_none_or(|(file, _)| **file != claim.file) {
+                read = Some((&claim.file, context.file_lines(&claim.file, start)?));
+            }
+            let text = read.as_ref().and_then(|(_, text)| text.as_ref());
+            let standing = claim.standing(text);
+            stands.push(Stands { claim, standing });
+        }
+        let waiting = claims.waiting(now).filter(|wait| meant(&wait.file));
+        Ok(Self {
+            held: stands,
+            waiting: waiting.collect(),
+        })
+    }
+
+    /// The same as JSON: each claim as it is kept, with `now`, the lines where it is, unless that is unknown, and
+    /// `moved`.
+    pub(crate) fn answer(&self) -> Value {
+        let held = self.held.iter().map(|Stands { claim, standing }| {
+            let mut value = shown(claim);
+            value["moved"] = json!(claim.moved(*standing));
+            match standing {
+                Standing::Found(lines) | Standing::Taken(lines) => value["now"] = json!(lines),
+                Standing::Unknown(why) => value["why"] = json!(why),
+            }
+            value
+        });
+        let held: Vec<Value> = held.collect();
+        json!({ "ok": true, "claims": held, "waiting": self.waiting })
+    }
 }

@@ -4,6 +4,7 @@ use pitcrew_core::Refusal;
 use pitcrew_core::claim::{Claim, ClaimEvent, EndCause, Lines};
 use serde_json::{Value, json};
 
+use super::claims::shown;
 use crate::cli::{Entry, Run};
 use crate::context::Context;
 use crate::halt::{Exit, Halt};
@@ -35,7 +36,10 @@ impl Run for Release {
         let team = context.open_team()?;
         let file = context.file(&self.file, None)?;
         let me = context.me(&team)?;
-        let events = team.desk().release_lines(&me, &file, part)?;
+        let text = context.file_lines(&file, None)?;
+        let events = team
+            .desk()
+            .release_lines_on(&me, &file, part, text.as_ref())?;
         if context.ui.json {
             context.ui.json(&answer(&events), Layout::Pretty);
             return Ok(Exit::Done);
@@ -73,6 +77,6 @@ fn given_back(events: &[ClaimEvent]) -> impl Iterator<Item = &Claim> {
 
 /// What was given back, as JSON.
 pub(crate) fn answer(events: &[ClaimEvent]) -> Value {
-    let released: Vec<&Claim> = given_back(events).collect();
+    let released: Vec<Value> = given_back(events).map(shown).collect();
     json!({ "ok": true, "released": released })
 }

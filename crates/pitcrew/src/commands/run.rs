@@ -58,7 +58,7 @@ pub(crate) const ENTRY: Entry = Entry::new::<RunTeam>(
   blocked_by = [\"count\"]
 Profiles of your own: .pitcrew/profiles/*.toml in the project, pitcrew/profiles/*.toml in your configuration folder.
 Ctrl-C asks the members to end and waits for them; once more kills them.
-Exit status 5 says that not every task is completed, 130 that the run was interrupted.")]
+Exit status 5 says that not every task is completed, or that the team was shut down; 130 that the run was interrupted.")]
 pub(crate) struct RunTeam {
     /// The team file
     #[arg(value_name = "FILE")]

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use pitcrew_core::claim::{Case, Claims, FilePath, Lines, Patience, Request};
+use pitcrew_core::claim::{
+    Case, Claims, FilePath, HeldLines, Lines, LinesHeld, Patience, Request, Standing,
+};
 use pitcrew_core::limiter::{Ask, Limiter, Limits};
 use pitcrew_core::price::Micros;
 use pitcrew_core::refusal::DependencyFault;
@@ -320,6 +322,9 @@ fn plane() -> Vec<(Refusal, &'static str, &'static str)> {
     let conflict = claim(&w2, &file, Patience::None).unwrap_err();
     claim(&w2, &file, later).unwrap();
     let deadlock = claim(&w1, &other, later).unwrap_err();
+    let touched = claims.held(now).next().unwrap();
+    let touched = HeldLines::new(&w1, touched, Standing::Taken(lines), now);
+    let touched = LinesHeld::by_commit(vec![touched], &Name::leader());
     let part = Some(Lines::new(20, 30).unwrap());
     let not_there = claims.release(&w1, &file, part, now).unwrap_err();
     let nothing = claims.release(&w1, &other, None, now).unwrap_err();
@@ -363,6 +368,11 @@ fn plane() -> Vec<(Refusal, &'static str, &'static str)> {
         (outside, "outside_root", "file of the project"),
         (conflict, "claim_conflict", "ask w1"),
         (deadlock, "deadlock", "release"),
+        (
+            Refusal::LinesHeld(touched.into()),
+            "lines_held",
+            "--no-verify",
+        ),
         (not_there, "not_claimed", "it holds lines 1-9"),
         (nothing, "not_claimed", "pitcrew claims"),
         (full(Some(60_000)), "table_full", "in 1 min"),

@@ -10,8 +10,8 @@
 use std::time::Duration;
 
 use pitcrew_core::claim::{
-    Answer, Claim, ClaimEvent, Claims, EndCause, FilePath, Lines, Mode, Patience, Request, Turn,
-    Waiting,
+    Anchor, Answer, Claim, ClaimEvent, Claims, EndCause, FileLines, FilePath, Lines, Mode,
+    Patience, Request, Turn, Waiting,
 };
 use pitcrew_core::limiter::LimitEvent;
 use pitcrew_core::mailbox::{Draft, Intent};
@@ -36,6 +36,8 @@ pub struct ClaimWish {
     pub mode: Mode,
     /// What to do when they cannot be had at once.
     pub patience: Patience,
+    /// What the file says now, if it is there and is text: what the claims on it are found by, now and later.
+    pub text: Option<FileLines>,
 }
 
 /// Where a wait stands, and when to look again if nothing changes.
@@ -79,15 +81,19 @@ impl Desk<'_> {
     /// `shut_down`.
     pub fn claim_lines(&self, who: &Credentials, wish: &ClaimWish) -> Result<Answer, NotDone> {
         let member = self.speaker(&self.open_roster()?, who)?.name;
-        let answer = self.claim_lines_as(&Request {
+        let text = wish.text.as_ref();
+        let anchor = text.and_then(|text| Anchor::take(wish.lines, text));
+        let anchor = anchor.map(|anchor| anchor.to_string());
+        let request = Request {
             member: &member,
             file: &wish.file,
             lines: wish.lines,
             ttl_ms: wish.ttl_ms,
             mode: wish.mode,
             patience: wish.patience,
-            anchor: None,
-        })?;
+            anchor: anchor.as_deref(),
+        };
+        let answer = self.claim_lines_on(&request, text)?;
         // A member that was removed between the two looks would hold lines that nobody gives back.
         if let Err(gone) = self.roster()?.sender(member.as_str()) {
             self.end_member(&member, EndCause::Dissolved)?;
@@ -96,17 +102,44 @@ impl Desk<'_> {
         Ok(answer)
     }
 
-    /// Claims lines for a member that is known already.
+    /// Claims lines for a member that is known already, in a file of which nothing is known.
     ///
     /// # Errors
     /// As [`Claims::claim`] says.
     pub fn claim_lines_as(&self, request: &Request<'_>) -> Result<Answer, NotDone> {
-        let answer = self.on_whole(|claims: &mut Claims| claims.claim(request, self.now()))?;
+        self.claim_lines_on(request, None)
+    }
+
+    /// Claims lines for a member that is known already, after every claim on the file has followed its lines to where
+    /// they are in `text`.
+    ///
+    /// # Errors
+    /// As [`Claims::claim`] says.
+    pub fn claim_lines_on(
+        &self,
+        request: &Request<'_>,
+        text: Option<&FileLines>,
+    ) -> Result<Answer, NotDone> {
+        let answer = self.on_whole(|claims: &mut Claims| {
+            let now = self.now();
+            let Some(text) = text else {
+                return claims.claim(request, now);
+            };
+            // A refusal leaves everything as it was, so what follows is kept only with what was asked.
+            let mut ahead = claims.clone();
+            let followed = ahead.follow(request.file, text, now);
+            let mut answer = ahead.claim(request, now)?;
+            ahead.remember(request.member, request.file, text);
+            answer.events.splice(0..0, followed.events);
+            *claims = ahead;
+            Ok(answer)
+        })?;
         self.tell_of_expiry(&answer.events)?;
         Ok(answer)
     }
 
-    /// Gives back what a member holds of a file: all of it with its waits, or the lines of `part`.
+    /// Gives back what a member holds of a file of which nothing is known: all of it with its waits, or the lines of
+    /// `part`.
     ///
     /// # Errors
     /// As [`Claims::release`] says.
@@ -116,8 +149,33 @@ impl Desk<'_> {
         file: &FilePath,
         part: Option<Lines>,
     ) -> Result<Vec<ClaimEvent>, NotDone> {
-        let events =
-            self.on_whole(|claims: &mut Claims| claims.release(member, file, part, self.now()))?;
+        self.release_lines_on(member, file, part, None)
+    }
+
+    /// Gives back what a member holds of a file: all of it with its waits, or the lines of `part` where they are in
+    /// `text`, what the file says now.
+    ///
+    /// # Errors
+    /// As [`Claims::release`] says.
+    pub fn release_lines_on(
+        &self,
+        member: &Name,
+        file: &FilePath,
+        part: Option<Lines>,
+        text: Option<&FileLines>,
+    ) -> Result<Vec<ClaimEvent>, NotDone> {
+        let events = self.on_whole(|claims: &mut Claims| {
+            let now = self.now();
+            let Some(text) = text else {
+                return claims.release(member, file, part, now);
+            };
+            let mut ahead = claims.clone();
+            let mut events = ahead.follow(file, text, now).events;
+            events.extend(ahead.release(member, file, part, now)?);
+            ahead.remember(member, file, text);
+            *claims = ahead;
+            Ok(events)
+        })?;
         self.tell_of_expiry(&events)?;
         Ok(events)
     }

@@ -60,6 +60,16 @@ pub struct News {
     pub missed: u64,
 }
 
+/// What a member is to be shown, and what is needed to note that it was.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Offer {
+    /// The findings.
+    pub news: News,
+    from: Cursor,
+    window: Vec<Found>,
+    picks: Vec<usize>,
+}
+
 impl Desk<'_> {
     /// Shares a finding of whoever speaks.
     ///
@@ -175,6 +185,53 @@ impl Desk<'_> {
             }
         }
         Err(unsteady())
+    }
+
+    /// What a member was not shown before, at most `limit` findings, without noting that it was: whoever shows them says
+    /// so with [`Desk::note_shown`] once that has happened.
+    ///
+    /// # Errors
+    /// When the log or the board cannot be read or kept.
+    pub fn offer_discoveries(&self, member: &Name, limit: usize) -> Result<Offer, NotDone> {
+        self.count_discoveries()?;
+        let interest = self.interest_of(member)?;
+        for _ in 0..ROUNDS {
+            let board = self.discovery_board()?;
+            let from = board.reading_from(member);
+            let window = match self.findings_from(from) {
+                Err(StoreFailure::LogTruncated { .. }) => {
+                    self.restart_board()?;
+                    continue;
+                }
+                window => window?,
+            };
+            let shown = board.preview(member, &interest, &window, limit, self.now());
+            let picks = shown.picks.clone();
+            return Ok(Offer {
+                news: news(&window, shown),
+                from,
+                window,
+                picks,
+            });
+        }
+        Err(unsteady())
+    }
+
+    /// Notes that a member was shown what was offered to it.
+    ///
+    /// # Errors
+    /// When the board cannot be kept.
+    pub fn note_shown(&self, member: &Name, offer: &Offer) -> Result<(), NotDone> {
+        if offer.picks.is_empty() {
+            return Ok(());
+        }
+        self.on_whole(|board: &mut Board| {
+            // A board that was built anew in between would have a gap before the window: it is shown once more.
+            if board.reading_from(member) >= offer.from {
+                board.note_shown(member, &offer.window, &offer.picks, self.now());
+            }
+            Ok(())
+        })
     }
 
     /// How many findings a member was not shown yet, as far as one looks ahead. Changes nothing.

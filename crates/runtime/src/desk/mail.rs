@@ -92,12 +92,25 @@ impl Desk<'_> {
     pub fn broadcast(&self, who: &Credentials, draft: &Draft) -> Result<Broadcast, NotDone> {
         let team = self.roster()?;
         let speaker = self.speaker(&team, who)?;
+        self.broadcast_as(&team, &speaker, draft)
+    }
+
+    /// As [`Desk::broadcast`], of a speaker that is known already.
+    ///
+    /// # Errors
+    /// As [`compose_broadcast`] says; then nothing was sent.
+    pub fn broadcast_as(
+        &self,
+        team: &Team,
+        speaker: &Speaker,
+        draft: &Draft,
+    ) -> Result<Broadcast, NotDone> {
         let mut ids = Vec::new();
         for _ in 0..=team.workers.len() {
             ids.push(self.fresh_id()?);
         }
         let next_id = || ids.pop().unwrap_or_default();
-        let messages = compose_broadcast(&team, &speaker, draft, next_id, self.now())?;
+        let messages = compose_broadcast(team, speaker, draft, next_id, self.now())?;
         let mut outcomes = Vec::with_capacity(messages.len());
         for message in &messages {
             outcomes.push((

@@ -62,7 +62,7 @@ pub struct TeamStatus {
     pub shut_down_at: Option<String>,
     /// The leader's mailbox and the team's own files, when they cannot be read, and why.
     pub unreadable: Vec<String>,
-    /// Its limiter, when there is a limit; why it cannot be read, when it cannot.
+    /// Its limiter, when there is a limit or a pause; why it cannot be read, when it cannot.
     pub limiter: Option<Result<Limiter, String>>,
 }
 
@@ -123,7 +123,13 @@ impl Desk<'_> {
 
     fn limits_in_force(&self) -> Result<Option<Result<Limiter, String>>, NotDone> {
         match self.store.view::<Limiter>(&()) {
-            Ok(limiter) => Ok(limiter.filter(|limiter| limiter.limits().is_on()).map(Ok)),
+            Ok(limiter) => {
+                let now = self.now();
+                let shows = |limiter: &Limiter| {
+                    limiter.limits().is_on() || limiter.status(now).pause.is_some()
+                };
+                Ok(limiter.filter(shows).map(Ok))
+            }
             Err(StoreFailure::CorruptDocument { why, .. }) => Ok(Some(Err(why))),
             Err(failure) if failure.is_of_one_file() => Ok(Some(Err(failure.in_words()))),
             Err(failure) => Err(failure.into()),

@@ -82,6 +82,17 @@ impl Identity {
         self.presence_in(&Table::default())
     }
 
+    /// Whether its pid is known to belong to another process now. As [`Identity::presence`] would say, but one look at the
+    /// table is enough where it is the same one.
+    pub(crate) fn is_recycled(&self) -> bool {
+        let table = Table::default();
+        let same = match table.entry(self.pid) {
+            Entry::Found(stat) => Some(stat.start_time) == self.start_time,
+            Entry::Absent | Entry::Unreadable => false,
+        };
+        !same && self.presence_in(&table) == Presence::Recycled
+    }
+
     pub(super) fn read(table: &Table, pid: u32) -> Option<Self> {
         let start_time = match table.entry(pid) {
             Entry::Found(stat) => stat.start_time,

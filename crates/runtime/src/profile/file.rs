@@ -9,6 +9,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
+use super::mcp::McpTable;
 use super::place::Place;
 use super::reset::ResetReading;
 
@@ -51,6 +52,7 @@ pub(super) struct ProfileFile {
     refusals: Places,
     limits: Limits,
     pane: Option<toml::Table>,
+    mcp: Option<McpTable>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]

@@ -9,6 +9,7 @@
 
 use std::time::Duration;
 
+use pitcrew_core::claim::EndCause;
 use pitcrew_core::refusal::NameKind;
 use pitcrew_core::task::{Status, Task};
 use pitcrew_core::{Name, Refusal, TaskId, Timestamp};
@@ -96,6 +97,13 @@ pub(super) async fn clear(
         if record.ended_at.is_none() {
             // What could not be ended can speak for nobody from here on.
             desk.retire_token(name.as_str())?;
+            // Its lines, its waits and what it had set aside are free before anybody is told.
+            if let Err(failed) = desk.end_member(&name, EndCause::Crashed) {
+                let why = own::in_full(&failed);
+                let note =
+                    format!("what {name} held ends by its deadline, for it cannot be ended: {why}");
+                tools.tell(watcher, &Fact::Noted { note });
+            }
         }
         let tasks = take_back(desk, &name, &record)?;
         // What the turn was showing is shown again by the next.

@@ -26,6 +26,7 @@ use crate::desk::{Desk, NotDone};
 use crate::process::{Control, Ended, Interrupts};
 use crate::teamfile::ProfileKind;
 
+mod books;
 mod looking;
 mod outcome;
 mod turns;
@@ -51,12 +52,17 @@ pub(super) struct Driver<'a> {
     watcher: &'a mut dyn Watcher,
     scheduler: Scheduler,
     began_ms: i64,
+    /// When this program was last seen to run, by the clock that stands still while the machine sleeps.
+    seen_ms: i64,
     clocks: Watch,
     ends: (mpsc::Sender<TurnEnd>, mpsc::Receiver<TurnEnd>),
     leader_unread: u64,
     unread: Vec<u64>,
     usage: Totals,
     waits: BTreeMap<SeatNo, i64>,
+    limits: books::Seen,
+    /// Why the team's limits stopped a member, in their words.
+    barred: BTreeMap<SeatNo, String>,
     unfinished: Vec<Unfinished>,
     left_running: Vec<LeftRunning>,
     /// Tasks that were there and are not any more.
@@ -100,7 +106,7 @@ impl<'a> Driver<'a> {
         }
         let plan = plan(&setup, &gears);
         let clocks = Watch::start(&*tools.clock);
-        let began_ms = tools.clock.elapsed_since_boot();
+        let (began_ms, seen_ms) = (tools.clock.elapsed_since_boot(), tools.clock.monotonic());
         let now = Moment {
             ms: began_ms,
             wall: Timestamp::from_millis(tools.clock.now()),
@@ -114,12 +120,15 @@ impl<'a> Driver<'a> {
             gears,
             watcher,
             began_ms,
+            seen_ms,
             clocks,
             ends: mpsc::channel(CHANGES),
             leader_unread: 0,
             unread,
             usage: Totals::new(),
             waits: BTreeMap::new(),
+            limits: books::Seen::default(),
+            barred: BTreeMap::new(),
             unfinished: Vec::new(),
             left_running: Vec::new(),
             vanished: Vec::new(),
@@ -158,7 +167,7 @@ impl<'a> Driver<'a> {
             }
             self.show();
             let sleep = self.sleep();
-            let began_ms = self.tools.clock.monotonic();
+            let began_ms = self.seen_ms;
             let wake = tokio::select! {
                 biased;
                 _ = interrupts.next() => Wake::Interrupted,
@@ -272,12 +281,14 @@ impl<'a> Driver<'a> {
             self.look_at_mail(seat);
         }
         self.leader_unread = self.desk().count_unread(&Name::leader())?;
+        self.look_at_limits();
         Ok(())
     }
 
     /// Carries out every order there is, and answers the last one of the run.
     fn carry_out(&mut self) -> Option<Finish> {
         loop {
+            self.notice_hold(self.seen_ms, Duration::ZERO);
             let now = self.now();
             match self.scheduler.poll(now)? {
                 Order::Start { seat, turn, work } => self.start(seat, turn, &work),
@@ -343,10 +354,12 @@ impl<'a> Driver<'a> {
         self.tell(&Fact::Ending { why, running });
     }
 
-    /// A wait that took much longer than it was to take says that this program was held still (Ctrl-Z). The run gets
-    /// that time back, and the grace of a stop beside it, in which what ended meanwhile is taken in.
+    /// A wait, or one piece of work, that took much longer than it was to take says that this program was held still
+    /// (Ctrl-Z). The run gets that time back, and the grace of a stop beside it, in which what ended meanwhile is taken
+    /// in.
     fn notice_hold(&mut self, began_ms: i64, sleep: Duration) {
-        let took_ms = self.tools.clock.monotonic().saturating_sub(began_ms);
+        self.seen_ms = self.tools.clock.monotonic();
+        let took_ms = self.seen_ms.saturating_sub(began_ms);
         let ms = |span: Duration| i64::try_from(span.as_millis()).unwrap_or(i64::MAX);
         let over_ms = took_ms.saturating_sub(ms(sleep));
         if over_ms > ms(HELD_STILL) {
@@ -376,6 +389,7 @@ impl<'a> Driver<'a> {
         for (seat, view) in self.scheduler.view(now).enumerate() {
             let (reason, at) = match view.state {
                 SeatState::Limited(at) => (WaitReason::Limit, at),
+                SeatState::HeldBack(at) => (WaitReason::RateLimit, at),
                 SeatState::Restarting(at) => (WaitReason::Restart, at),
                 SeatState::Retrying(at) => (WaitReason::Retry, at),
                 SeatState::Running(_) | SeatState::Idle | SeatState::Stopped(_) => continue,

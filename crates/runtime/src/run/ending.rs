@@ -73,6 +73,7 @@ impl TurnResult {
             TurnOutcome::Refused => End::Refused,
             TurnOutcome::Crashed => End::Crashed,
             TurnOutcome::Limited => End::Limited(self.resets_at_ms.map(to_ms)),
+            TurnOutcome::HeldBack => End::HeldBack(self.resets_at_ms.map_or(0, to_ms)),
             TurnOutcome::SessionLost => End::SessionLost,
             TurnOutcome::Stopped | TurnOutcome::Killed => End::Stopped,
         }

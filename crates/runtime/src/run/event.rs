@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use pitcrew_core::price::Micros;
 use pitcrew_core::task::Status;
 use pitcrew_core::{Name, Timestamp};
 use serde::Serialize;
@@ -132,7 +133,19 @@ pub enum Fact {
         /// Why.
         #[serde(flatten)]
         reason: StopReason,
+        /// More about it, where there is more to say.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        detail: Option<String>,
     },
+    /// A provider's limit pauses the whole team.
+    TeamPaused {
+        /// Until when.
+        until: Timestamp,
+        /// The provider's words.
+        reason: String,
+    },
+    /// A pause of the team is over.
+    TeamResumed,
     /// A member has more unread mail than before.
     MailArrived {
         /// The member.
@@ -175,6 +188,8 @@ pub enum TurnOutcome {
     Crashed,
     /// The provider takes no more for now.
     Limited,
+    /// The team's limits did not let it start.
+    HeldBack,
     /// The session to go on with is no more.
     SessionLost,
     /// It was stopped.
@@ -194,6 +209,7 @@ impl TurnOutcome {
             Self::Refused => "was refused tools",
             Self::Crashed => "crashed",
             Self::Limited => "hit a limit",
+            Self::HeldBack => "was held back by the team's limits",
             Self::SessionLost => "lost its session",
             Self::Stopped => "was stopped",
             Self::Killed => "was killed",
@@ -207,6 +223,8 @@ impl TurnOutcome {
 pub enum WaitReason {
     /// Its provider takes no more until then.
     Limit,
+    /// The team's limits do not let it start before then.
+    RateLimit,
     /// It crashed.
     Restart,
     /// Its work failed and is tried again.
@@ -287,6 +305,9 @@ pub struct Report {
     pub members: Vec<MemberResult>,
     /// Messages for the leader that nobody has read.
     pub leader_unread: u64,
+    /// What the team has spent, in all its runs, when it has limits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spending: Option<Spending>,
     /// When the team was shut down, when that ended the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shut_down_at: Option<String>,
@@ -298,6 +319,20 @@ pub struct Report {
     pub left_running: Vec<LeftRunning>,
     /// The team's folder.
     pub folder: PathBuf,
+}
+
+/// What a team has spent in all its runs, in micro-dollars.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Spending {
+    /// What was settled.
+    pub spent: Micros,
+    /// What is set aside.
+    pub reserved: Micros,
+    /// What is left of the team's budget, when it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left: Option<Micros>,
+    /// Tokens that were used.
+    pub tokens: u64,
 }
 
 /// What came of one task.
@@ -343,6 +378,9 @@ pub struct MemberResult {
     /// Why it took no more turns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped: Option<StopReason>,
+    /// More about that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stopped_detail: Option<String>,
     /// What its turns used together, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,

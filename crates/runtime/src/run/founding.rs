@@ -9,6 +9,8 @@
 //! What always holds: of several runs that begin at once one has the team, by a transaction on `run.json`; a record of
 //! a run whose process is observed gone stops nobody; of a run that nobody can look at, a person decides.
 
+use std::time::Duration;
+
 use pitcrew_core::roster::{Member, Recruit, Seat, Team};
 use pitcrew_core::task::Status;
 use pitcrew_core::{Refusal, TaskId, Timestamp};
@@ -21,11 +23,14 @@ use super::outfit::WORK;
 use super::record::RunRecord;
 use super::{Beginning, Doubt, RunError, Setup, Tools, Watcher, aftermath, own, own_identity};
 use crate::clock::Entropy;
-use crate::desk::{Desk, Founding, NotDone, Plan};
+use crate::desk::{Desk, Founding, LimitChange, NotDone, Plan};
 use crate::process::Presence;
 use crate::teamfile::MemberEntry;
 
 mod tasks;
+
+/// A reservation is kept so much longer than its turn may take.
+const TTL_SLACK_MS: u64 = 60_000;
 
 /// The team that a run stands on.
 #[derive(Debug)]
@@ -98,6 +103,7 @@ async fn prepare(
         aftermath::clear(setup, desk, tools, watcher).await?;
         catch_up(setup, desk, tools, watcher)?;
     }
+    set_limits(setup, desk)?;
     tasks::bring_up(setup, desk, tools, watcher)?;
     let names = ["pitcrew", "omp"];
     store.link_programs(&names, &setup.program)?;
@@ -112,6 +118,39 @@ async fn prepare(
             tools.tell(watcher, &Fact::Noted { note });
         }
     }
+    Ok(())
+}
+
+/// Sets what the file says about limits. Where there are any, what a turn sets aside is kept for as long as the longest
+/// turn may take, so that nothing lapses under a member that works.
+fn set_limits(setup: &Setup<'_>, desk: &Desk<'_>) -> Result<(), NotDone> {
+    let mut change = setup.file.limits.clone();
+    let before = desk.limiter();
+    if change == LimitChange::default() && !before.as_ref().is_ok_and(|kept| kept.limits().is_on())
+    {
+        return Ok(());
+    }
+    let kept = before?.limits().reservation_ttl_ms;
+    let profile_limit = |member: &MemberEntry| {
+        let profile = setup.profiles.get(&member.profile).ok();
+        let ms = profile.map_or(0, |profile| profile.time_limit_ms());
+        u64::try_from(ms).unwrap_or(0)
+    };
+    let ms = |limit: Duration| u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
+    let members = setup.file.members.iter();
+    let turns = members.map(|member| member.turn_limit.map_or_else(|| profile_limit(member), ms));
+    let tasks = setup
+        .file
+        .tasks
+        .iter()
+        .filter_map(|task| task.time_limit)
+        .map(ms);
+    let longest = turns.chain(tasks).max().unwrap_or(0);
+    let ttl = longest
+        .saturating_add(ms(setup.grace))
+        .saturating_add(TTL_SLACK_MS);
+    change.reservation_ttl_ms = Some(ttl.max(kept));
+    desk.set_limits(&change)?;
     Ok(())
 }
 

@@ -10,6 +10,7 @@ use pitcrew_core::mailbox::Message;
 use pitcrew_core::{Name, Refusal};
 use pitcrew_store::files::WorkerFiles;
 
+use super::allowance::Lately;
 use super::turn::{Claim, Turn};
 use super::{CannotStart, RunError, Setup};
 use crate::process::{Environment, Launch, Mark};
@@ -45,6 +46,8 @@ pub(super) struct Gear {
     pub(super) turn: Option<Turn>,
     /// A task that stayed its own after a turn.
     pub(super) claim: Option<Claim>,
+    /// What its last turns used.
+    pub(super) lately: Lately,
     /// Mail that a turn showed and that did not count as shown.
     pub(super) kept: Vec<Message>,
 }
@@ -172,6 +175,7 @@ fn equip(setup: &Setup<'_>, entry: &MemberEntry) -> Result<Gear, RunError> {
         number: 0,
         turn: None,
         claim: None,
+        lately: Lately::default(),
         kept: Vec::new(),
     })
 }

@@ -17,6 +17,7 @@
 //! | with refused tools | failed | given back | goes on |
 //! | in a crash | held for the restart, put back when there is none | given back | restarts with growing pauses |
 //! | in a limit | held | kept | waits, and so does everybody of its profile |
+//! | before it began, by the team's limits | held | kept | waits, or stops when it can never be |
 //! | because the session was lost | held | kept | goes on in a fresh session |
 //! | because it was stopped | put back | given back | the run ends |
 //!
@@ -117,6 +118,11 @@ impl Scheduler {
             Event::Settled { seat, turn, task } => self.settled(seat, turn, task, now),
             Event::Slept(for_ms) => {
                 self.ends_at = self.ends_at.map(|at| at.saturating_add(for_ms));
+            }
+            Event::LimitsChanged => self.seats.iter_mut().for_each(Seat::let_try_again),
+            Event::Resumed => {
+                self.pauses.clear();
+                self.seats.iter_mut().for_each(Seat::resume);
             }
             Event::Interrupted => match self.ending {
                 None => self.end(Ending::Interrupted),

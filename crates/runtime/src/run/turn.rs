@@ -1,10 +1,11 @@
-//! Begins a turn: claim, mail, prompt, process, in this order, each step written down before the next.
+//! Begins a turn: claim, mail, prompt, allowance, process, in this order, each step written down before the next.
 //!
 //! | killed after | what the next run finds |
 //! |---|---|
 //! | the turn's id was written | nothing else |
 //! | the claim | a task in progress, claimed since the turn began |
 //! | taking mail | messages leased to a run |
+//! | the allowance | tokens and money set aside for the member |
 //! | the start | a process that carries the turn's id |
 //!
 //! Each of them is undone by `run/aftermath.rs`.
@@ -21,12 +22,13 @@ use pitcrew_core::{Name, Refusal, TaskId, Timestamp};
 use pitcrew_store::files::WorkerFiles;
 use pitcrew_store::{Cursor, StoreExt, StoreFailure};
 
+use super::allowance::{Allowance, Answer};
 use super::outfit::Gear;
 use super::record::{ProcessRecord, SessionRecord};
-use super::scheduler::{Held, Work};
-use super::{Tools, post};
+use super::scheduler::{Held, StopReason, Work};
+use super::{Tools, allowance, post};
 use crate::clock::{Clock, Entropy};
-use crate::desk::{Desk, NotDone};
+use crate::desk::{Desk, News, NotDone, Offer};
 use crate::overlay::{Address, Overlay};
 use crate::process::{Cap, Capture, Group, Ladder, Launch, Mark};
 use crate::profile::{SessionPlan, TurnInput, TurnPlan};
@@ -35,6 +37,9 @@ use crate::teamfile::TaskEntry;
 
 /// A message stays leased so much longer than its turn may take.
 const LEASE_SLACK_MS: i64 = 3_600_000;
+
+/// The most findings of others that one turn shows.
+const MOST_FINDINGS: usize = 20;
 
 /// How often another boundary is drawn before a prompt counts as impossible. Each is random, so one is enough unless
 /// somebody knows our random numbers.
@@ -66,6 +71,10 @@ pub(super) struct Turn {
     /// What was planned; absent when that was refused.
     pub(super) plan: Option<TurnPlan>,
     pub(super) session: Option<SessionRecord>,
+    /// What was set aside for it and not settled yet.
+    pub(super) allowance: Option<Allowance>,
+    /// Why it is not counted, when the limits cannot be read and the team goes on without.
+    pub(super) uncounted: Option<String>,
     /// What came of it, once it ended.
     pub(super) outcome: Option<super::ending::TurnResult>,
     /// The processes. Dropping them kills them.
@@ -78,6 +87,20 @@ pub(super) enum Begun {
     Running,
     /// Its task was somebody else's, or its mail was gone. Nothing was started.
     Nothing,
+    /// The team's limits do not let it start now.
+    Wait {
+        /// When to try again.
+        until: Timestamp,
+        /// What they say.
+        why: String,
+    },
+    /// The team's limits do not let its member start at all.
+    Never {
+        /// What becomes of the member.
+        reason: StopReason,
+        /// What they say.
+        why: String,
+    },
     /// It ended before its process started, for this reason, which another try may not meet.
     Crashed(String),
     /// It ended before its process started, for this reason, which another try would meet again.
@@ -152,6 +175,8 @@ impl Bench<'_> {
             started_ms: self.tools.clock.monotonic(),
             plan: None,
             session,
+            allowance: None,
+            uncounted: None,
             outcome: None,
             group: None,
         });
@@ -241,7 +266,7 @@ impl Bench<'_> {
         team: &Team,
         task: Option<&Task>,
         limit_ms: i64,
-        mut record: ProcessRecord,
+        record: ProcessRecord,
     ) -> Result<Begun, NotDone> {
         // Each turn has a token of its own, which ends with it.
         gear.token = Some(self.desk.issue_token(gear.name().as_str())?.0);
@@ -252,15 +277,53 @@ impl Bench<'_> {
             Some(_) => Memory::Kept,
             None => Memory::Fresh,
         };
-        let Some(prompt) = self.prompt(gear, team, task, memory, &turn.shown)? else {
+        // A script is told in turns for mail only, as of mail.
+        let offer = match gear.is_script() && task.is_some() {
+            true => Offer::default(),
+            false => self.desk.offer_discoveries(gear.name(), MOST_FINDINGS)?,
+        };
+        let told = (turn.shown.as_slice(), &offer.news);
+        let Some(prompt) = self.prompt(gear, team, task, memory, told)? else {
             let why = "no boundary could be drawn that does not stand in its mail";
             return Ok(Begun::Failed(why.to_string()));
         };
         let folder = turn.files.make_folder()?;
         turn.files.write("prompt.md", prompt.as_bytes())?;
+        let plan = match self.plan(gear, turn, task, &prompt, &folder)? {
+            Ok(plan) => plan,
+            Err(why) => return Ok(Begun::Failed(why)),
+        };
+        let claimed = turn.claim.as_ref().map(|claim| &claim.task);
+        let asked = allowance::reserve(&self.desk, gear, claimed, prompt.len())?;
+        let (allowance, uncounted) = match asked {
+            Answer::Go(allowance) => (allowance, None),
+            Answer::Uncounted(why) => (None, Some(why)),
+            Answer::Wait { until, why } => return Ok(Begun::Wait { until, why }),
+            Answer::Never { reason, why } => return Ok(Begun::Never { reason, why }),
+        };
+        if let Some(turn) = gear.turn.as_mut() {
+            turn.allowance = allowance;
+            turn.uncounted = uncounted;
+        }
+        let begun = self.launch_planned(gear, plan, limit_ms, record)?;
+        if matches!(begun, Begun::Running) {
+            self.desk.note_shown(gear.name(), &offer)?;
+        }
+        Ok(begun)
+    }
+
+    /// What is run, and the files that it reads; in words why not.
+    fn plan(
+        &self,
+        gear: &Gear,
+        turn: &Turn,
+        task: Option<&Task>,
+        prompt: &str,
+        folder: &Path,
+    ) -> Result<Result<TurnPlan, String>, NotDone> {
         let fresh = self.tools.entropy.id()?;
         let input = TurnInput {
-            prompt: &prompt,
+            prompt,
             session: match &turn.session {
                 Some(session) => SessionPlan::Resume {
                     id: &session.session,
@@ -275,17 +338,31 @@ impl Bench<'_> {
                     .and_then(|entry| entry.script.as_deref()),
                 None => gear.entry.on_mail.as_deref(),
             },
-            folder: &folder,
+            folder,
         };
         let plan = match gear.profile.plan_turn(&input) {
             Ok(plan) => plan,
-            Err(refused) => return Ok(Begun::Failed(refused.to_string())),
+            Err(refused) => return Ok(Err(refused.to_string())),
         };
         for (path, text) in &plan.files {
             if let Some(file) = path.file_name().and_then(std::ffi::OsStr::to_str) {
                 turn.files.write(file, text)?;
             }
         }
+        Ok(Ok(plan))
+    }
+
+    /// Starts the process of a planned turn, and writes it down.
+    fn launch_planned(
+        &self,
+        gear: &mut Gear,
+        plan: TurnPlan,
+        limit_ms: i64,
+        mut record: ProcessRecord,
+    ) -> Result<Begun, NotDone> {
+        let Some(turn) = gear.turn.as_ref() else {
+            return Ok(Begun::Nothing);
+        };
         let launch = match self.launch(gear, turn, &plan, limit_ms)? {
             Ok(launch) => launch,
             Err(why) => return Ok(Begun::Failed(why)),
@@ -314,7 +391,7 @@ impl Bench<'_> {
         team: &Team,
         task: Option<&Task>,
         memory: Memory,
-        mail: &[Message],
+        (mail, news): (&[Message], &News),
     ) -> Result<Option<String>, NotDone> {
         let root = self.root.to_string_lossy();
         let mut teammates = team.everybody();
@@ -359,6 +436,7 @@ impl Bench<'_> {
                 false => Answers::Sent,
             },
             mail,
+            news,
         };
         for _ in 0..BOUNDARIES {
             let boundary = self.tools.entropy.id()?.replace('-', "");

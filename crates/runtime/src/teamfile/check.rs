@@ -14,6 +14,10 @@ use pitcrew_core::{Name, Refusal, TaskId};
 use super::raw::{RawDefaults, RawFile, RawMember, RawTask, Text, place};
 use super::{AfterFailure, MemberEntry, Problem, ProfileKind, TaskEntry, TeamFile, Tools};
 
+mod limits;
+
+use limits::model_of;
+
 /// Restarts of a member when the file names no number.
 const RESTARTS: u32 = 3;
 
@@ -65,6 +69,7 @@ pub(super) fn check(
     }
     let members = checker.members(file.members);
     let tasks = checker.tasks(&members, file.tasks);
+    let limits = checker.limits(&members, file.limits);
     let mut problems = checker.problems;
     match name {
         Some(name) if problems.is_empty() => Ok(TeamFile {
@@ -75,6 +80,7 @@ pub(super) fn check(
                 Some(false) => AfterFailure::End,
                 Some(true) | None => AfterFailure::GoOn,
             },
+            limits,
             members: members.into_iter().map(|known| known.entry).collect(),
             tasks,
         }),
@@ -215,6 +221,7 @@ impl Checker<'_> {
             entry: MemberEntry {
                 name: name?,
                 profile: profile?.into_inner(),
+                model: model_of(raw.model.as_ref(), &raw.args),
                 role,
                 prompt: raw.prompt,
                 on_mail: raw.on_mail.map(Text::into_inner),

@@ -24,11 +24,31 @@ pub(super) struct RawFile {
     pub(super) time_limit: Option<Text>,
     pub(super) keep_going: Option<bool>,
     #[serde(default)]
+    pub(super) limits: RawLimits,
+    #[serde(default)]
     pub(super) defaults: RawDefaults,
     #[serde(default)]
     pub(super) members: Vec<RawMember>,
     #[serde(default)]
     pub(super) tasks: Vec<RawTask>,
+}
+
+/// Dollars, as people write them in TOML.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Number {
+    Whole(i64),
+    Part(f64),
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct RawLimits {
+    pub(super) budget: Option<Spanned<Number>>,
+    pub(super) member_budget: Option<Spanned<Number>>,
+    pub(super) member_budgets: BTreeMap<Text, Spanned<Number>>,
+    pub(super) rpm: Option<Spanned<u64>>,
+    pub(super) tpm: Option<Spanned<u64>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -47,6 +67,7 @@ pub(super) struct RawDefaults {
 pub(super) struct RawMember {
     pub(super) name: Text,
     pub(super) profile: Option<Text>,
+    pub(super) model: Option<Text>,
     pub(super) role: Option<Text>,
     #[serde(default)]
     pub(super) prompt: String,

@@ -1,4 +1,6 @@
 use super::*;
+use crate::desk::Setting;
+use pitcrew_core::price::Micros;
 
 fn kind_of(name: &str) -> Result<ProfileKind, String> {
     match name {
@@ -171,6 +173,7 @@ fn every_key_stands_in_the_documented_file_and_that_file_is_right() {
         ("[defaults]", keys_of("[defaults]")),
         ("[[members]]", keys_of("[[members]]")),
         ("[[tasks]]", keys_of("[[tasks]]")),
+        ("[limits]", keys_of("[limits]")),
     ] {
         let is_it = |table: &&&str| format!("[{table}").starts_with(header) && !header.is_empty();
         let table = tables.iter().find(is_it).unwrap_or(&tables[0]);
@@ -191,6 +194,39 @@ fn every_key_stands_in_the_documented_file_and_that_file_is_right() {
         other => kind_of(other),
     };
     TeamFile::parse(Path::new("team.toml"), &known, &both).unwrap();
+}
+
+#[test]
+fn limits_are_read_and_models_are_found_in_arguments() {
+    let text = format!(
+        "[limits]\nbudget = 5\nmember_budget = 0.5\nmember_budgets = {{ w2 = 1.25 }}\nrpm = 60\n{TWO}args = ['--model=m1']\n"
+    );
+    let file = parse(&text).unwrap();
+    let usd = |text: &str| Setting::To(Micros::parse_usd(text).unwrap());
+    let limits = &file.limits;
+    assert_eq!(
+        (&limits.budget, &limits.member_budget),
+        (&usd("5"), &usd("0.5"))
+    );
+    assert_eq!(
+        (&limits.rpm, &limits.tpm),
+        (&Setting::To(60), &Setting::Keep)
+    );
+    assert_eq!(
+        limits.member_budgets,
+        [(file.members[1].name.clone(), usd("1.25"))]
+    );
+    assert_eq!(file.members[1].model.as_deref(), Some("m1"));
+    let wrong = "[limits]\nbudget = -1\ntpm = 0\nmember_budgets = { w3 = 1 }\n";
+    let lines = refused(&format!("{wrong}{TWO}"));
+    for (line, start) in lines.iter().zip([
+        "dir/team.toml:2:10: limits.budget: must be an amount of dollars",
+        "dir/team.toml:3:7: limits.tpm: nobody works",
+        "dir/team.toml:4:20: limits.member_budgets: no member \"w3\", did you mean",
+    ]) {
+        assert!(line.starts_with(start), "{line} | {start}");
+    }
+    assert_eq!(lines.len(), 3, "{lines:?}");
 }
 
 #[test]

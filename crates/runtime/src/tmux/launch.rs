@@ -1,6 +1,6 @@
 //! Opening panes for agents, and ending those that are ours.
 //!
-//! A pane is opened with a gate as its own process: `pitcrew pane-exec <file>`, which waits for its file and then becomes
+//! A pane is opened with a gate as its own process: `pitcrew pane exec <file>`, which waits for its file and then becomes
 //! the agent. So every pane is known, recorded and set to stay after its process before any agent runs; a launch that
 //! fails half way ends the panes that it made, and nothing else has happened. The file holds what no command line may.
 //!

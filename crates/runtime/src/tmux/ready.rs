@@ -14,7 +14,7 @@
 
 use std::time::Duration;
 
-use pitcrew_core::screen::{Facts, State};
+use pitcrew_core::screen::{Facts, Reading, State};
 use pitcrew_core::submit::{Guard, Look, Pane, Sent};
 
 use super::record::PaneRecord;
@@ -96,10 +96,13 @@ impl Tmux {
             if open.is_empty() {
                 break;
             }
-            let panes: Vec<&PaneRecord> = open.iter().map(|agent| agent.pane).collect();
-            let looks = self.look(&panes)?;
-            for (agent, look) in open.iter_mut().zip(looks) {
-                self.take(agent, &look, trust)?;
+            let agents: Vec<_> = open
+                .iter()
+                .map(|agent| (agent.pane, agent.profile))
+                .collect();
+            let seen = self.scan(&agents)?;
+            for (agent, (look, reading)) in open.iter_mut().zip(seen) {
+                self.take(agent, &look, reading, trust)?;
             }
             #[expect(
                 clippy::disallowed_methods,
@@ -115,6 +118,7 @@ impl Tmux {
         &self,
         agent: &mut Waiting<'_>,
         look: &Look,
+        reading: Reading,
         trust: TrustPolicy,
     ) -> Result<(), TmuxError> {
         let now = SystemClock.monotonic();
@@ -126,7 +130,6 @@ impl Tmux {
         if agent.answer.is_some() {
             return Ok(());
         }
-        let reading = agent.profile.judge(&look.facts);
         agent.said.clone_from(&reading.why);
         match reading.state {
             State::Ready => agent.answer = Some(Readiness::Ready),

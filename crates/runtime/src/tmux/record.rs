@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::facts::PaneFacts;
-use crate::process::{Identity, Presence};
+use crate::process::Identity;
 
 /// One tmux server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,7 +78,7 @@ impl PaneRecord {
 
 /// Whether the process is known to be another one than was recorded.
 fn is_other(recorded: Option<&Identity>) -> bool {
-    recorded.is_some_and(|recorded| recorded.presence() == Presence::Recycled)
+    recorded.is_some_and(Identity::is_recycled)
 }
 
 #[cfg(test)]

@@ -43,6 +43,8 @@ fn what_pitcrew_did_not_start_stays_byte_for_byte() {
             "90",
             "-y",
             "25",
+            "-n",
+            "shell",
             "-s",
             name,
             script,

@@ -142,3 +142,76 @@ fn a_key_that_would_reach_every_pane_of_a_window_is_not_sent() {
         Sent::Held
     );
 }
+
+/// Captured screens with their colours; none, with a notice, where they are not.
+fn captured() -> Vec<(std::path::PathBuf, String)> {
+    let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut folders = here
+        .ancestors()
+        .map(|folder| folder.join("shared/cases/screens"));
+    let Some(folder) = folders.find(|folder| folder.is_dir()) else {
+        let required = std::env::var("PITCREW_REQUIRE").unwrap_or_default();
+        assert!(
+            !required.split(',').any(|word| word.trim() == "shared"),
+            "captured screens are required"
+        );
+        println!("skipped: no captured screens");
+        return Vec::new();
+    };
+    let programs = std::fs::read_dir(folder)
+        .unwrap()
+        .flatten()
+        .filter(|entry| entry.path().is_dir());
+    let files = programs.flat_map(|program| std::fs::read_dir(program.path()).unwrap().flatten());
+    let ansi = files
+        .map(|file| file.path())
+        .filter(|file| file.extension().is_some_and(|end| end == "ansi"));
+    ansi.map(|file| (file.clone(), std::fs::read_to_string(file).unwrap()))
+        .collect()
+}
+
+#[test]
+fn a_guard_holds_over_every_captured_screen_and_notices_one_more_row() {
+    let Some(yard) = yard() else { return };
+    let fake = yard.ready("w1", &["--start-ms", "0"]);
+    let tty = yard.raw(&[
+        "display-message",
+        "-p",
+        "-t",
+        &fake.pane.pane_id,
+        "#{pane_tty}",
+    ]);
+    let mut noticed = 0;
+    for (file, screen) in captured() {
+        let rows: Vec<&str> = screen.split('\n').take(40).collect();
+        let mut frame = String::from("\x1b[?25l\x1b[H\x1b[2J");
+        for (at, row) in rows.iter().enumerate() {
+            frame.push_str(&format!("\x1b[{};1H{row}\x1b[0m", at + 1));
+        }
+        std::fs::write(&tty, format!("{frame}\x1b[20;9H\x1b[?25h")).unwrap();
+        if Facts::default().drawn(&screen).is_blank() {
+            continue;
+        }
+        yard.settled(&fake);
+        let holds = guard(&yard.look(&fake).facts);
+        let sent = yard.tmux.press(&fake.pane, "F12", &holds).unwrap();
+        assert_eq!(sent, Sent::Sent, "{}", file.display());
+        let Some(blank) = holds.rows.iter().rposition(|row| row.trim().is_empty()) else {
+            continue;
+        };
+        std::fs::write(
+            &tty,
+            format!(
+                "\x1b7\x1b[{};4H1. Yes, and do not ask again\x1b8",
+                blank + 1
+            ),
+        )
+        .unwrap();
+        yard.settled(&fake);
+        let sent = yard.tmux.press(&fake.pane, "Enter", &holds).unwrap();
+        assert_eq!(sent, Sent::Held, "{}", file.display());
+        noticed += 1;
+    }
+    println!("{noticed} dialogs were noticed");
+    assert!(!fake.bytes().contains("0d"));
+}

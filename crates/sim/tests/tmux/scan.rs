@@ -31,7 +31,14 @@ fn c13_fifty_panes_are_scanned_with_one_tmux_process() {
     fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o755)).unwrap();
     let counted = yard.tmux.clone().with_program(&wrapper);
     let records: Vec<_> = panes.iter().collect();
-    let looks = counted.look(&records).unwrap();
+    let profile = crate::yard::profile("claude");
+    let agents: Vec<_> = records.iter().map(|pane| (*pane, &profile)).collect();
+    let looks: Vec<_> = counted
+        .scan(&agents)
+        .unwrap()
+        .into_iter()
+        .map(|(look, _)| look)
+        .collect();
     assert_eq!(looks.len(), 50);
     assert!(
         looks
@@ -50,4 +57,29 @@ fn a_pane_that_is_gone_spoils_no_other_ones_look() {
     let looks = yard.tmux.look(&records).unwrap();
     let gone: Vec<bool> = looks.iter().map(|look| look.pane == Pane::Gone).collect();
     assert_eq!(gone, [false, true, false, false]);
+}
+
+#[test]
+fn a_scan_says_what_a_look_with_colours_says_with_at_most_two_processes() {
+    let Some(yard) = yard() else { return };
+    let fakes = [
+        yard.ready("a", &["--skin", "claude"]),
+        yard.ready("b", &["--skin", "codex"]),
+        yard.ready("c", &["--skin", "qwen"]),
+    ];
+    fakes[1].order("type a draft");
+    fakes[2].order("dialog");
+    fakes.iter().for_each(|fake| yard.settled(fake));
+    let profiles: Vec<_> = fakes.iter().map(|fake| fake.profile()).collect();
+    let agents: Vec<_> = fakes.iter().map(|fake| &fake.pane).zip(&profiles).collect();
+    let scanned = yard.tmux.scan(&agents).unwrap();
+    for (fake, (look, reading)) in fakes.iter().zip(&scanned) {
+        assert_eq!(reading.state, yard.state(fake));
+        assert_eq!(look.pane, yard.look(fake).pane);
+    }
+    let states: Vec<_> = scanned
+        .iter()
+        .map(|(_, reading)| reading.state.word())
+        .collect();
+    assert_eq!(states, ["ready", "draft", "dialog"]);
 }

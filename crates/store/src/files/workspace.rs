@@ -1,7 +1,8 @@
 //! The files that a team works on, named in the one form in which claims and discoveries compare them.
 //!
 //! The file system has its say here (links, case); the rest is core's [`FilePath::canonical`]. A path need not exist:
-//! what is there of it is resolved, and the rest is taken by its names. Nothing is opened and nothing is changed.
+//! what is there of it is resolved, and the rest is taken by its names. Nothing is changed, and only [`Workspace::text`]
+//! opens anything: the file that a canonical path names, over no link at all.
 //!
 //! | given | meant |
 //! |---|---|
@@ -10,15 +11,17 @@
 //! | a relative path, asked from elsewhere | the file from the project's root |
 
 use std::ffi::{OsStr, OsString};
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
 use pitcrew_core::Refusal;
 use pitcrew_core::claim::{Case, FilePath};
 
+use super::LARGEST_TEXT;
 use crate::failure::StoreFailure;
 use crate::local::Project;
+use crate::local::folder::Folder;
 
 /// The most links that one path leads over, as most systems have it.
 const MOST_LINKS: u32 = 40;
@@ -48,6 +51,53 @@ impl Workspace {
     #[must_use]
     pub fn case(&self) -> Case {
         self.case
+    }
+
+    /// The folder, without links on the way to it.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The file that version control keeps at the absolute `path`. It follows no link below its own folder, so a link
+    /// there is a file of its own.
+    ///
+    /// # Errors
+    /// As [`FilePath::canonical`] says, and `invalid_input` for what is not UTF-8.
+    pub fn tracked(&self, path: &Path) -> Result<FilePath, Refusal> {
+        let (Some(path), Some(root)) = (path.to_str(), self.root.to_str()) else {
+            return Err(Refusal::input("file", "must be UTF-8"));
+        };
+        FilePath::canonical(path, root, self.case)
+    }
+
+    /// What a file says, up to [`LARGEST_TEXT`]. `None` when it is not there, is no plain file, is larger, or can only be
+    /// reached over a link, which may lead out of the project.
+    ///
+    /// # Errors
+    /// When it is there and cannot be read.
+    pub fn text(&self, file: &FilePath) -> Result<Option<Vec<u8>>, StoreFailure> {
+        let (folders, name) = file
+            .as_str()
+            .rsplit_once('/')
+            .unwrap_or(("", file.as_str()));
+        let steps = folders.split('/').filter(|step| !step.is_empty());
+        let opened = Folder::descend(&self.root, steps).and_then(|folder| match folder {
+            Some(folder) => folder.file(name),
+            None => Ok(None),
+        });
+        let (mut opened, now) = match opened {
+            Ok(Some(opened)) => opened,
+            Ok(None) | Err(StoreFailure::Escapes { .. }) => return Ok(None),
+            Err(refused) => return Err(refused),
+        };
+        if now.size > LARGEST_TEXT {
+            return Ok(None);
+        }
+        let mut text = Vec::new();
+        let read = opened.by_ref().take(LARGEST_TEXT).read_to_end(&mut text);
+        read.map_err(|refused| StoreFailure::io("read", &self.root.join(file.as_str()), refused))?;
+        Ok(Some(text))
     }
 
     /// The file that `given` names for somebody who works in the absolute folder `from`.
@@ -103,7 +153,10 @@ fn case_in(root: &Path, ours: &OsStr) -> Case {
 }
 
 /// The absolute `path` without links, `.` and `..`. What does not exist stays as it is named.
-fn resolved(path: &Path) -> Result<PathBuf, StoreFailure> {
+///
+/// # Errors
+/// When a folder on the way cannot be looked at.
+pub fn resolved(path: &Path) -> Result<PathBuf, StoreFailure> {
     let failed = |refused: io::Error| StoreFailure::io("look at", path, refused);
     let mut whole = PathBuf::from("/");
     let mut ahead: Vec<OsString> = steps(path);
@@ -217,6 +270,28 @@ mod tests {
         }
         let composed = scene.named("src/\u{e9}.rs", "project");
         assert_eq!(composed, scene.named("src/e\u{301}.rs", "project"));
+    }
+
+    #[test]
+    fn a_text_is_read_over_no_link() {
+        let scene = scene();
+        let root = scene.folder.path().join("real");
+        std::fs::write(root.join("src/a.rs"), "a\n").unwrap();
+        let tracked = |below: &str| scene.here.tracked(&root.join(below)).unwrap();
+        let text = |below: &str| scene.here.text(&tracked(below)).unwrap();
+        assert_eq!(text("src/a.rs").as_deref(), Some(&b"a\n"[..]));
+        for none in [
+            "link.rs",
+            "source/a.rs",
+            "out/passwd",
+            "src",
+            "src/b.rs",
+            "no/b",
+        ] {
+            assert_eq!(text(none), None, "{none}");
+        }
+        assert_eq!(tracked("link.rs").as_str(), "link.rs");
+        assert!(scene.here.tracked(Path::new("/elsewhere/a")).is_err());
     }
 
     #[test]

@@ -135,7 +135,10 @@ impl<'u> Live<'u> {
     fn shown<'s, 'v>(scene: &'s Scene<'v>, room: usize) -> Vec<&'s SeatView<'v>> {
         let rank = |seat: &SeatView<'_>| match seat.state {
             SeatState::Running(_) => 0,
-            SeatState::Limited(_) | SeatState::Restarting(_) | SeatState::Retrying(_) => 1,
+            SeatState::Limited(_)
+            | SeatState::HeldBack(_)
+            | SeatState::Restarting(_)
+            | SeatState::Retrying(_) => 1,
             SeatState::Stopped(_) => 2,
             SeatState::Idle => 3,
         };
@@ -213,6 +216,7 @@ fn doing(scene: &Scene<'_>, seat: &SeatView<'_>) -> (String, bool) {
         (SeatState::Running(_), None) => ("works".to_string(), true),
         (SeatState::Idle, _) => ("idle".to_string(), false),
         (SeatState::Limited(at), _) => (format!("limit, until {}", until(at)), false),
+        (SeatState::HeldBack(at), _) => (format!("rate limit, until {}", until(at)), false),
         (SeatState::Restarting(at), _) => {
             let words = format!("crashed, restart {} at {}", seat.restarts, until(at));
             (words, false)

@@ -5,10 +5,10 @@ use std::path::Path;
 use console::{Alignment, measure_text_width, pad_str, truncate_str};
 use pitcrew_core::task::Status;
 use pitcrew_core::visible::{Lines, visible};
-use pitcrew_runtime::run::event::{Outcome, Report, TaskResult};
+use pitcrew_runtime::run::event::{MemberResult, Outcome, Report, TaskResult};
 use pitcrew_runtime::run::scheduler::StopReason;
 
-use super::words::{count, left_running, short, span, stop_words};
+use super::words::{count, left_running, short, span, stopped};
 use crate::ui::{BAD, FAINT, GOOD, HEADING, Ui};
 
 /// The longest a result may be in the table when standard output is no terminal, in columns.
@@ -49,8 +49,18 @@ pub(super) fn write(ui: &mut Ui, here: &Path, report: &Report) {
             ));
         }
         if let Some(reason) = member.stopped {
-            ui.line(&format!("{}: {}", member.member, stop_words(reason)));
+            let why = stopped(reason, member.stopped_detail.as_deref());
+            ui.line(&format!("{}: {why}", member.member));
         }
+    }
+    if let Some(spending) = &report.spending {
+        let left = spending
+            .left
+            .map_or_else(String::new, |left| format!(", {left} left"));
+        ui.line(&format!(
+            "spent    {} and {} tokens in all{left} (pitcrew limits status --team {})",
+            spending.spent, spending.tokens, report.team
+        ));
     }
     mail(ui, report);
     let folder = report.folder.strip_prefix(here).unwrap_or(&report.folder);
@@ -180,6 +190,14 @@ fn mail(ui: &mut Ui, report: &Report) {
     }
 }
 
+/// Whether the team's limits stopped it.
+fn is_barred(member: &MemberResult) -> bool {
+    matches!(
+        member.stopped,
+        Some(StopReason::OutOfBudget | StopReason::Denied)
+    )
+}
+
 fn verdict(ui: &mut Ui, report: &Report) {
     let done = report
         .tasks
@@ -213,6 +231,8 @@ fn verdict(ui: &mut Ui, report: &Report) {
     ui.own_line(&text);
     if report.broke.is_some() {
         // The complaint about that says what to do.
+    } else if report.members.iter().any(is_barred) {
+        ui.say("with other limits the same command goes on from here");
     } else if report.outcome != Outcome::Completed {
         ui.say("the same command goes on from here");
     } else if idle {

@@ -45,7 +45,17 @@ pub(super) fn of(fact: &Fact, zone: i32) -> Option<String> {
             let until = clock(*until, zone);
             format!("{member}: {} {until}{which}", wait_words(*reason))
         }
-        Fact::MemberStopped { member, reason } => format!("{member}: {}", stop_words(*reason)),
+        Fact::MemberStopped {
+            member,
+            reason,
+            detail,
+        } => format!("{member}: {}", stopped(*reason, detail.as_deref())),
+        Fact::TeamPaused { until, reason } => format!(
+            "the team is paused until {}: {}",
+            clock(*until, zone),
+            reason.trim()
+        ),
+        Fact::TeamResumed => "the team goes on after its pause".to_string(),
         Fact::MailArrived { .. } => return None,
         Fact::Ending { why, running } => ending(*why, running),
     })
@@ -148,6 +158,7 @@ fn ending(why: EndReason, running: &[Name]) -> String {
 
 fn wait_words(reason: WaitReason) -> &'static str {
     match reason {
+        WaitReason::RateLimit => "the team's limits let it wait until",
         WaitReason::Limit => "its provider takes no more, waits until",
         WaitReason::Restart => "is started again at",
         WaitReason::Retry => "tries again at",
@@ -174,6 +185,14 @@ pub(super) fn left_running(left: &LeftRunning) -> String {
     )
 }
 
+/// Why a member takes no more turns, with what more there is to say.
+pub(super) fn stopped(reason: StopReason, detail: Option<&str>) -> String {
+    match detail {
+        Some(detail) => format!("{}: {detail}", stop_words(reason)),
+        None => stop_words(reason),
+    }
+}
+
 /// Why a member takes no more turns.
 pub(super) fn stop_words(reason: StopReason) -> String {
     match reason {
@@ -186,6 +205,8 @@ pub(super) fn stop_words(reason: StopReason) -> String {
         StopReason::TurnsUsedUp { turns } => {
             format!("has taken its {}", count(turns as usize, "turn", "turns"))
         }
+        StopReason::OutOfBudget => "has too little left to spend".to_string(),
+        StopReason::Denied => "is refused by the team's limits".to_string(),
         StopReason::OnlyTalk { turns } => format!(
             "answered mail of other members for {} while no task changed; more of it wakes it no more, a word of yours \
              or a change of a task does",

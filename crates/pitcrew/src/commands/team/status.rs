@@ -1,6 +1,7 @@
 //! `team status`: how a team stands, in the reference's shape and without touching anything.
 
 use pitcrew_core::Timestamp;
+use pitcrew_core::span::span;
 use pitcrew_core::task::Task;
 use pitcrew_core::visible::{Lines, visible};
 use pitcrew_runtime::clock::Clock;
@@ -153,8 +154,16 @@ fn write(ui: &mut Ui, status: &TeamStatus, standings: &[Standing]) {
     ui.line(&format!("allDone={}", status.board.all_done()));
     match &status.limiter {
         Some(Ok(limiter)) => {
-            let money = money_in_words(&limiter.status(now()));
-            ui.line(&format!("limits: {money}"));
+            let (now, limits) = (now(), limiter.limits());
+            let status = limiter.status(now);
+            if limits.is_on() {
+                ui.line(&format!("limits: {}", money_in_words(&status)));
+            }
+            if let Some(pause) = status.pause {
+                let left = span(pause.until.millis_since(now).unsigned_abs());
+                let why = visible(&pause.why, Lines::Fold);
+                ui.line(&format!("paused for another {left}: {why}"));
+            }
         }
         Some(Err(why)) => ui.line(&format!("limits: cannot be read: {why}")),
         None => {}

@@ -1,7 +1,8 @@
 //! Claims at the desk: who may, who waits, who is told, and what ends with its holder.
 
 use pitcrew_core::claim::{
-    Answer, Case, ClaimEvent, EndCause, FilePath, Lines, Mode, Outcome, Patience, Request, TTL_MS,
+    Answer, Case, ClaimEvent, EndCause, FileLines, FilePath, Lines, Mode, Outcome, Patience,
+    Request, TTL_MS,
 };
 use pitcrew_store::{Creation, LocalStore, Project};
 
@@ -24,6 +25,7 @@ fn wish(start: u64, end: u64) -> ClaimWish {
         ttl_ms: TTL_MS,
         mode: Mode::Replace,
         patience: Patience::None,
+        text: None,
     }
 }
 
@@ -318,4 +320,37 @@ fn e5_of_25_members_that_race_for_a_region_one_wins_and_ten_disjoint_ones_all_do
     };
     assert_eq!(race(&|_| (10, 20), 25), 1);
     assert_eq!(race(&|n| (100 + 10 * n, 109 + 10 * n), 10), 10);
+}
+
+#[test]
+fn claims_follow_their_lines_before_others_claim_or_give_back() {
+    let crew = Crew::of(&["w1", "w2"]);
+    let desk = crew.desk();
+    let text = |above: usize| {
+        let above = (1..=above).map(|n| format!("new {n}\n"));
+        let lines = above.chain((1..=40).map(|n| format!("line {n}\n")));
+        Some(FileLines::of(lines.collect::<String>().as_bytes()))
+    };
+    let claim = |who: &str, range: (u64, u64), text: Option<FileLines>| {
+        let wish = ClaimWish {
+            text,
+            ..wish(range.0, range.1)
+        };
+        desk.claim_lines(&as_member(who), &wish)
+    };
+    claim("w1", (10, 20), text(0)).unwrap();
+    // Where they were is free now, and where they are is not.
+    assert_eq!(code(claim("w2", (21, 22), text(5))), "claim_conflict");
+    let answer = claim("w2", (10, 14), text(5)).unwrap();
+    let moved = |event: &ClaimEvent| matches!(event, ClaimEvent::ClaimMoved { from, .. } if *from == lines(10, 20));
+    assert!(answer.events.iter().any(moved), "{answer:?}");
+    assert_eq!(crew.held(), ["w1 15-25", "w2 10-14"]);
+    // Some lines are given back where they are, and what is left is followed again.
+    let now = text(7);
+    let part = Some(lines(17, 19));
+    desk.release_lines_on(&name("w1"), &file("src/a.rs"), part, now.as_ref())
+        .unwrap();
+    assert_eq!(crew.held(), ["w1 20-27", "w2 12-16"]);
+    claim("w2", (1, 1), text(0)).unwrap();
+    assert_eq!(crew.held(), ["w1 13-20", "w2 1"]);
 }

@@ -84,6 +84,23 @@ fn what_concerns_a_member_is_shown_first() {
 }
 
 #[test]
+fn what_is_offered_is_new_until_it_is_noted() {
+    let crew = Crew::of(&["w1", "w2"]);
+    crew.share("w1", "api", "one", &[]);
+    let offer = |limit| crew.desk().offer_discoveries(&name("w2"), limit).unwrap();
+    let first = offer(9);
+    assert_eq!(contents(&first.news), ["one"]);
+    crew.share("w1", "api", "two", &[]);
+    assert_eq!(
+        contents(&offer(9).news),
+        ["one", "two"],
+        "nothing was noted yet"
+    );
+    crew.desk().note_shown(&name("w2"), &first).unwrap();
+    assert_eq!(contents(&crew.news("w2", 9)), ["two"]);
+}
+
+#[test]
 fn conditions_and_damage_are_honoured_when_listing() {
     let crew = Crew::of(&["w1"]);
     crew.share("w1", "API", "one", &["src"]);

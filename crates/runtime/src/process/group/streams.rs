@@ -175,7 +175,7 @@ impl Streaming {
     }
 
     /// Reads what is still in the pipes. Something may hold them open: it is waited for only as long as it prints, and
-    /// never for more than [`LONGEST`].
+    /// never for more than five seconds.
     pub(super) async fn drain(&mut self) -> Streams {
         const SILENCE: Duration = Duration::from_millis(300);
         const LONGEST: Duration = Duration::from_secs(5);

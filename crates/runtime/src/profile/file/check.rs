@@ -139,6 +139,7 @@ pub(in crate::profile) fn build(
         refusals: file.refusals.at,
         limits: file.limits,
         pane: file.pane,
+        mcp: file.mcp,
     })
 }
 

@@ -66,6 +66,9 @@ impl Driver<'_> {
                 self.leader_unread = unread;
             }
         }
+        if touched(&|change| matches!(change, Change::Document(Place::Limits))) {
+            self.look_at_limits();
+        }
         let team = touched(&|change| matches!(change, Change::Document(Place::Shutdown)));
         if team && self.ending.is_none() {
             match self.desk().shut_down_at() {

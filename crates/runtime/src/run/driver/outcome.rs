@@ -1,12 +1,12 @@
 //! The end of a run: what came of every task and every member, and the word in `run.json`.
 
+use pitcrew_core::claim::EndCause;
 use pitcrew_core::task::{Readiness, Status, Task};
 use pitcrew_core::{Name, Timestamp};
 
 use super::super::event::{self, MemberResult, Outcome, Report, TaskResult};
 use super::super::founding;
-use super::super::outfit::Gear;
-use super::super::scheduler::{Ending, Finish, MailSeen, SeatState, SeatView, StopReason};
+use super::super::scheduler::{Ending, Finish, MailSeen, SeatNo, SeatState, SeatView, StopReason};
 use super::super::{own, post};
 use super::Driver;
 use crate::desk::{NotDone, TaskBoard};
@@ -31,6 +31,10 @@ impl Driver<'_> {
             Some(_) => "broke",
             None => outcome.word(),
         };
+        if self.broken.is_none() {
+            // Nobody works any more, so nobody holds anything.
+            (0..self.gears.len()).for_each(|seat| self.end_holds(seat, EndCause::Stopped));
+        }
         let closed = founding::over(&self.ground.store, &self.ground.run, word, now.wall);
         self.attempt(closed);
         let unread = self.desk().count_unread(&Name::leader());
@@ -47,6 +51,7 @@ impl Driver<'_> {
         if let Some(broken) = &broken {
             self.note(format!("the run broke: {broken}"));
         }
+        let spending = self.spending();
         let mut tasks: Vec<&Task> = board.tasks.iter().collect();
         let place = |task: &Task| {
             let mut entries = self.setup.file.tasks.iter();
@@ -59,11 +64,12 @@ impl Driver<'_> {
             .into_iter()
             .map(|task| self.task_result(&board, task))
             .collect();
-        let seats = self.scheduler.view(now).zip(&self.gears).zip(mail);
+        let seats = self.scheduler.view(now).zip(mail);
         let members = seats
-            .map(|((view, gear), (mail, dead))| {
+            .enumerate()
+            .map(|(seat, (view, (mail, dead)))| {
                 let mail = mail.unwrap_or(view.mail);
-                self.member_result(&view, gear, mail, dead)
+                self.member_result(seat, &view, mail, dead)
             })
             .collect();
         Report {
@@ -79,6 +85,7 @@ impl Driver<'_> {
             unreadable: board.unreadable.clone(),
             members,
             leader_unread,
+            spending,
             shut_down_at: self.shut_down_at.clone(),
             unfinished: self.unfinished.clone(),
             left_running: self.left_running.clone(),
@@ -99,11 +106,12 @@ impl Driver<'_> {
 
     fn member_result(
         &self,
+        seat: SeatNo,
         view: &SeatView<'_>,
-        gear: &Gear,
         mail: MailSeen,
         dead_letters: u64,
     ) -> MemberResult {
+        let gear = &self.gears[seat];
         MemberResult {
             member: gear.name().clone(),
             profile: gear.entry.profile.clone(),
@@ -117,6 +125,7 @@ impl Driver<'_> {
                 SeatState::Stopped(reason) => Some(reason),
                 _ => None,
             },
+            stopped_detail: self.barred.get(&seat).cloned(),
             usage: self.usage.get(gear.name()).copied(),
             folder: gear.files.folder(),
         }

@@ -1,6 +1,7 @@
 //! The orders about turns, carried out: begin, stop, record, put back, tell.
 
 use pitcrew_core::TaskId;
+use pitcrew_core::claim::EndCause;
 use pitcrew_core::identity::Speaker;
 use pitcrew_core::mailbox::{Draft, Intent};
 use pitcrew_core::task::Status;
@@ -69,6 +70,30 @@ impl Driver<'_> {
                 self.look_at_board();
                 self.look_at_mail(seat);
             }
+            Begun::Wait { until, why } => {
+                // Nothing of the turn took place, so its number is free.
+                let gear = &mut self.gears[seat];
+                gear.number = gear.number.saturating_sub(1);
+                let mut result = TurnResult::before_start(TurnOutcome::HeldBack, why);
+                result.resets_at_ms = Some(until.as_millis());
+                self.report(seat, turn, result);
+            }
+            Begun::Never { reason, why } => {
+                let gear = &mut self.gears[seat];
+                gear.number = gear.number.saturating_sub(1);
+                self.barred.insert(seat, why.clone());
+                if let Some(begun) = gear.turn.as_mut() {
+                    begun.outcome = Some(TurnResult::before_start(TurnOutcome::HeldBack, why));
+                }
+                let end = End::Barred(reason);
+                let jitter = 0;
+                self.handle(Event::Ended {
+                    seat,
+                    turn,
+                    end,
+                    jitter,
+                });
+            }
             Begun::Crashed(why) => {
                 let result = TurnResult::before_start(TurnOutcome::Crashed, why);
                 self.report(seat, turn, result);
@@ -112,6 +137,11 @@ impl Driver<'_> {
             let _ = ends.send(TurnEnd { seat, turn, ended }).await;
         });
         let claimed = begun.claim.as_ref().map(|claim| claim.task.clone());
+        if let Some(why) = begun.uncounted.clone() {
+            self.note(format!(
+                "turns are not counted, for the limits cannot be read: {why}"
+            ));
+        }
         self.tell(&fact);
         self.look_at_tasks(claimed.as_slice());
     }
@@ -152,6 +182,7 @@ impl Driver<'_> {
         );
         let to_ms = move |at: i64| boot.saturating_add(at.saturating_sub(wall));
         let end = result.end(to_ms);
+        self.close_books(seat, &result);
         let gear = &mut self.gears[seat];
         let name = gear.name().clone();
         if let Some(begun) = gear.turn.as_mut() {
@@ -175,8 +206,12 @@ impl Driver<'_> {
                 event::add_usage(&mut self.usage, &name, usage);
             }
             begun.group = None;
+            // Who was held back had no turn; that it waits is told by itself.
+            let took_place = result.outcome != TurnOutcome::HeldBack;
             begun.outcome = Some(result);
-            self.tell(&fact);
+            if took_place {
+                self.tell(&fact);
+            }
         }
         let jitter = match self.tools.entropy.permille() {
             Ok(jitter) => jitter,
@@ -281,7 +316,20 @@ impl Driver<'_> {
     /// Tells the leader and whoever watches that a member takes no more turns.
     pub(super) fn stopped(&mut self, seat: SeatNo, reason: StopReason) {
         let name = self.gears[seat].name().clone();
+        if !matches!(reason, StopReason::OnlyTalk { .. }) {
+            self.end_holds(seat, EndCause::Stopped);
+        }
+        let detail = match reason {
+            StopReason::OutOfBudget | StopReason::Denied => self.barred.get(&seat).cloned(),
+            StopReason::GaveUp { .. }
+            | StopReason::TurnsUsedUp { .. }
+            | StopReason::OnlyTalk { .. } => None,
+        };
         let body = match reason {
+            StopReason::OutOfBudget | StopReason::Denied => format!(
+                "{name} is not started again in this run unless the limits change (`pitcrew limits set`): {}.",
+                detail.as_deref().unwrap_or("they refuse its turns")
+            ),
             StopReason::GaveUp { restarts } => format!(
                 "{name} crashed once more after {restarts} restarts and is not started again in this run."
             ),
@@ -294,7 +342,11 @@ impl Driver<'_> {
             ),
         };
         let member = name.clone();
-        self.tell(&Fact::MemberStopped { member, reason });
+        self.tell(&Fact::MemberStopped {
+            member,
+            reason,
+            detail,
+        });
         let draft = Draft {
             intent: Some(Intent::Inform),
             ..Draft::text(body)

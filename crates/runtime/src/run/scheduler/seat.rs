@@ -52,6 +52,10 @@ pub enum StopReason {
         /// So many.
         turns: u32,
     },
+    /// What is left of its budget, or of the team's, is too little for its next turn.
+    OutOfBudget,
+    /// The team's limits refuse its turns, now and later.
+    Denied,
     /// It answered mail of other members again and again while no task changed. It still takes tasks, and mail of the
     /// leader.
     OnlyTalk {
@@ -109,6 +113,8 @@ pub(super) struct Seat {
 pub(super) enum PauseCause {
     /// Its provider takes no more.
     Limit,
+    /// The team's limits do not let it start.
+    Team,
     /// Its last turn came to nothing.
     Failure,
 }
@@ -174,6 +180,26 @@ impl Seat {
     pub(super) fn progress(&mut self) {
         self.mail_turns = 0;
         self.only_talks = false;
+    }
+
+    /// The limits that held it back are others now.
+    pub(super) fn let_try_again(&mut self) {
+        if matches!(
+            self.stopped,
+            Some(StopReason::OutOfBudget | StopReason::Denied)
+        ) {
+            self.stopped = None;
+        }
+        if matches!(self.paused, Some((_, PauseCause::Team))) {
+            self.paused = None;
+        }
+    }
+
+    /// Whoever takes its calls is asked again.
+    pub(super) fn resume(&mut self) {
+        if matches!(self.paused, Some((_, PauseCause::Team | PauseCause::Limit))) {
+            self.paused = None;
+        }
     }
 
     /// Whether its mail is reason enough for a turn.

@@ -86,6 +86,17 @@ impl Scheduler {
                 self.limited(seat, until, jitter, now);
                 (self.unless_over(seat), MailSettlement::Keep)
             }
+            End::HeldBack(until) => {
+                self.uncount(seat);
+                let until = until.max(now.ms.saturating_add(1));
+                self.seats[seat].paused = Some((until, PauseCause::Team));
+                (self.unless_over(seat), MailSettlement::Keep)
+            }
+            End::Barred(reason) => {
+                self.uncount(seat);
+                self.stop_seat(seat, reason);
+                (Settlement::PutBack, MailSettlement::GiveBack)
+            }
             End::SessionLost => {
                 self.uncount(seat);
                 (self.unless_over(seat), MailSettlement::Keep)

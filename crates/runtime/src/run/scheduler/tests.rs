@@ -161,7 +161,7 @@ fn settle(seat: SeatNo, turn: u32, task: Settlement, mail: MailSettlement) -> Or
     }
 }
 
-use MailSettlement::{Acknowledge, GiveBack, Keep};
+use MailSettlement::{Acknowledge, GiveBack};
 
 #[test]
 fn members_take_their_own_tasks_first_and_wait_for_what_is_blocked() {

@@ -15,6 +15,8 @@ pub enum SeatState {
     Idle,
     /// Its provider takes no more until then.
     Limited(i64),
+    /// The team's limits do not let it start before then.
+    HeldBack(i64),
     /// It crashed and starts again then.
     Restarting(i64),
     /// Its work failed and is tried again then.
@@ -80,12 +82,13 @@ impl Scheduler {
                 false => SeatState::Idle,
             };
         };
-        let limited = state
-            .paused
-            .is_some_and(|(_, cause)| cause == PauseCause::Limit)
+        let cause = state.paused.map(|(_, cause)| cause);
+        let limited = cause == Some(PauseCause::Limit)
             || self.profile_pause(seat).is_some_and(|until| until > now.ms);
         if limited {
             SeatState::Limited(at)
+        } else if cause == Some(PauseCause::Team) {
+            SeatState::HeldBack(at)
         } else if matches!(state.restart.standing(), Standing::Due { .. }) {
             SeatState::Restarting(at)
         } else {

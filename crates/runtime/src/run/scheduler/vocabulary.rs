@@ -81,6 +81,10 @@ pub enum End {
     Crashed,
     /// The provider takes no more until then, if that is known (in [`Moment::ms`]).
     Limited(Option<i64>),
+    /// The team's limits did not let it start; until then, as far as is known (in [`Moment::ms`]).
+    HeldBack(i64),
+    /// The team's limits do not let its member start at all, for this reason.
+    Barred(StopReason),
     /// The session to go on with is no more.
     SessionLost,
     /// It was stopped by us.
@@ -125,6 +129,10 @@ pub enum Event {
     Looked,
     /// The machine slept, or this program was held still, for so many milliseconds, which do not count for the run's limit.
     Slept(i64),
+    /// The team's limits are others now: who could not start is let try again.
+    LimitsChanged,
+    /// A pause of the team was ended before its time: providers are asked again.
+    Resumed,
     /// A person wants the run to end. Said again, it ends at once.
     Interrupted,
     /// The team was shut down from elsewhere.

@@ -6,7 +6,7 @@
 use std::ops::ControlFlow;
 
 use pitcrew_core::board::Filter;
-use pitcrew_core::claim::{FilePath, Lines, Mode, Outcome, Patience, TTL_MS};
+use pitcrew_core::claim::{FileLines, FilePath, Lines, Mode, Outcome, Patience, TTL_MS};
 use pitcrew_core::limiter::{Report, ReservationId, input};
 use pitcrew_core::{Name, Refusal, TaskId};
 use pitcrew_runtime::desk::{ClaimTurn, ClaimWish, Credentials, Finding, Spending};
@@ -44,6 +44,11 @@ impl Call<'_, '_> {
     fn named_file(&mut self, given: &str) -> Result<FilePath, Halt> {
         let start = self.optional("cwd")?.map(str::to_string);
         self.context.file(given, start.as_deref())
+    }
+
+    fn text_of(&mut self, file: &FilePath) -> Result<Option<FileLines>, Halt> {
+        let start = self.optional("cwd")?.map(str::to_string);
+        self.context.file_lines(file, start.as_deref())
     }
 
     fn path_in(&mut self, field: &str) -> Result<Option<FilePath>, Halt> {
@@ -94,8 +99,10 @@ pub(super) fn claim_region(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
     };
     let team = call.open_known()?;
     let desk = team.desk();
+    let file = call.named_file(&given)?;
     let mut wish = ClaimWish {
-        file: call.named_file(&given)?,
+        text: call.text_of(&file)?,
+        file,
         lines,
         ttl_ms,
         mode,
@@ -105,16 +112,19 @@ pub(super) fn claim_region(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
     };
     let who = call.speaks_as(&team, "worker")?;
     let ticket = match desk.claim_lines(&who, &wish)?.outcome {
-        Outcome::Held { claim } => return done(json!({ "ok": true, "claim": claim })),
+        Outcome::Held { claim } => {
+            return done(json!({ "ok": true, "claim": claims::shown(&claim) }));
+        }
         Outcome::Waiting { waiting, .. } => waiting.ticket,
     };
     if let ClaimTurn::Held(claim) = desk.await_claim(ticket)? {
-        return done(json!({ "ok": true, "claim": claim }));
+        return done(json!({ "ok": true, "claim": claims::shown(&claim) }));
     }
     // The time is over, or the lines came in another way.
     wish.patience = Patience::None;
+    wish.text = call.text_of(&wish.file)?;
     match desk.claim_lines(&who, &wish)?.outcome {
-        Outcome::Held { claim } => done(json!({ "ok": true, "claim": claim })),
+        Outcome::Held { claim } => done(json!({ "ok": true, "claim": claims::shown(&claim) })),
         Outcome::Waiting { behind, .. } => Err(Refusal::ClaimConflict(behind.into()).into()),
     }
 }
@@ -129,7 +139,9 @@ pub(super) fn release_region(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
     let team = call.open_known()?;
     let file = call.named_file(&given)?;
     let member = call.member(&team)?;
-    let events = team.desk().release_lines(&member, &file, part)?;
+    let text = call.text_of(&file)?;
+    let desk = team.desk();
+    let events = desk.release_lines_on(&member, &file, part, text.as_ref())?;
     done(release::answer(&events))
 }
 
@@ -138,7 +150,10 @@ pub(super) fn list_claims(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
     let team = call.open_known()?;
     let file = call.path_in("file")?;
     let desk = team.desk();
-    done(claims::answer(&desk.claims()?, file.as_ref(), desk.now()))
+    let (held, now) = (desk.claims()?, desk.now());
+    let start = call.optional("cwd")?.map(str::to_string);
+    let listed = claims::Listed::of(call.context, &held, file.as_ref(), start.as_deref(), now)?;
+    done(listed.answer())
 }
 
 /// `share-discovery`

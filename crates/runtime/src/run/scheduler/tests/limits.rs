@@ -1,6 +1,7 @@
 //! A provider that takes no more: who waits, for how long, and what it costs.
 
 use super::*;
+use MailSettlement::{GiveBack, Keep};
 
 #[test]
 fn f9_a_limit_of_the_provider_pauses_everybody_of_the_profile_and_nobody_else() {
@@ -89,4 +90,46 @@ fn members_that_meet_one_limit_together_do_not_make_it_longer() {
     }
     assert_eq!(scene.orders(), []);
     assert_eq!(scene.scheduler.deadline(at(scene.now)), Some(5_000));
+}
+
+#[test]
+fn who_is_held_back_by_the_teams_limits_keeps_its_task_and_costs_no_turn() {
+    let mut scene = Scene::with(
+        vec![agent("a"), agent("b")],
+        vec![task("t", Some("a"), &[]), task("u", Some("b"), &[])],
+        |plan| plan.seats[0].max_turns = 1,
+    );
+    assert_eq!(scene.orders(), [start(0, 1, "t"), start(1, 1, "u")]);
+    let orders = scene.end(0, 1, End::HeldBack(60_000));
+    assert_eq!(orders, [settle(0, 1, Settlement::Hold, Keep)]);
+    scene.settle(0, 1, "t", Status::InProgress, Some("a"));
+    assert_eq!(scene.orders(), []);
+    let states: Vec<SeatState> = scene.scheduler.view(at(0)).map(|seat| seat.state).collect();
+    assert_eq!(states, [SeatState::HeldBack(60_000), SeatState::Running(0)]);
+    scene.now = 60_000;
+    assert_eq!(scene.orders(), [starts(0, 2, "t", Held::Yes)]);
+}
+
+#[test]
+fn other_limits_let_members_try_again_that_were_held_back_or_barred() {
+    let tasks = vec![
+        task("t", Some("a"), &[]),
+        task("u", Some("b"), &[]),
+        task("v", None, &[]),
+    ];
+    let mut scene = Scene::new(vec![agent("a"), agent("b"), agent("c")], tasks);
+    let starting = [start(0, 1, "t"), start(1, 1, "u"), start(2, 1, "v")];
+    assert_eq!(scene.orders(), starting);
+    scene.end(0, 1, End::HeldBack(60_000));
+    scene.settle(0, 1, "t", Status::InProgress, Some("a"));
+    let orders = scene.end(1, 1, End::Barred(StopReason::OutOfBudget));
+    let told = Order::Tell(1, StopReason::OutOfBudget);
+    assert_eq!(orders, [told, settle(1, 1, Settlement::PutBack, GiveBack)]);
+    scene.settle(1, 1, "u", Status::Pending, None);
+    assert_eq!(scene.orders(), []);
+    scene.handle(Event::LimitsChanged);
+    assert_eq!(
+        scene.orders(),
+        [starts(0, 2, "t", Held::Yes), start(1, 2, "u")]
+    );
 }

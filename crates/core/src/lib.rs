@@ -33,6 +33,9 @@
 //! | limiter | what a team may spend, and how fast | [`limiter::Limiter`] |
 //! | reservation | tokens, one request and money set aside before a model call | [`limiter::Reservation`] |
 //! | price | what a model charges for its tokens; money is whole micro-dollars | [`price::Price`] |
+//! | exchange | messages between members in turn, and requests that wait for an answer | [`exchange::Exchanges`] |
+//! | waiting | who waits for whom, since when and why | [`waiting::Waits`] |
+//! | event | a fact, published on a topic of its team | [`event::Event`] |
 //! | refusal | an expected "no", with a stable code and the facts behind it | [`Refusal`] |
 //!
 //! Every machine is one file: states, decision functions, tests that name behaviour. A decision either changes
@@ -47,6 +50,8 @@ pub mod board;
 pub mod claim;
 pub mod collate;
 pub mod envelope;
+pub mod event;
+pub mod exchange;
 pub mod identity;
 pub mod json;
 pub mod limiter;
@@ -66,6 +71,7 @@ pub mod submit;
 pub mod task;
 pub mod time;
 pub mod visible;
+pub mod waiting;
 
 pub use name::{Name, TaskId};
 pub use refusal::Refusal;

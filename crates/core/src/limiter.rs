@@ -117,6 +117,9 @@ pub struct Reservation {
     /// The model that it goes to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// When whoever has it last said that its call still runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub renewed: Option<Timestamp>,
 }
 
 impl Reservation {

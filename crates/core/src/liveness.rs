@@ -182,6 +182,8 @@ pub enum Wait {
     Reply,
     /// Its task waits for others.
     BlockedTask,
+    /// Others hold lines that it stands in line for.
+    Claim,
     /// Its provider takes no more for a while.
     RateLimit,
     /// A half-written text stands in its composer.

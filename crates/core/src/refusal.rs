@@ -349,6 +349,14 @@ pub enum Refusal {
         /// What is wrong with it.
         why: String,
     },
+    /// A price is needed and the model has none that is known.
+    #[error("no price is known for model {model:?}")]
+    UnknownModel {
+        /// The model as given.
+        model: String,
+        /// Models with names like it that have a price.
+        nearest: Vec<String>,
+    },
     /// The limiter cannot be asked, and the team does not go on without.
     #[error("the limiter cannot be reached: {why}")]
     LimiterUnreachable {
@@ -419,6 +427,7 @@ codes! {
     UnknownReservation => "unknown_reservation",
     AlreadySettled => "already_settled",
     InvalidUsage => "invalid_usage",
+    UnknownModel => "unknown_model",
     LimiterUnreachable => "limiter_unreachable",
 }
 

@@ -16,8 +16,12 @@ use serde_json::{Value, json};
 
 use crate::commands;
 use crate::commands::team::api;
+<<<<<<< HEAD
 use crate::commands::team::start::is_crew_word;
 use crate::context::Context;
+=======
+use crate::context::{Context, UNSAID};
+>>>>>>> main
 use crate::environment::Environment;
 use crate::halt::{Exit, Halt};
 use crate::hints;
@@ -160,6 +164,13 @@ pub(crate) fn answer(environment: &Environment) -> ExitCode {
         }
         None => Exit::Usage,
     };
+    if let Some(lost) = UNSAID.take() {
+        let words = format!(
+            "what was done stands, but {} events about it could not be written: {}",
+            lost.events, lost.why
+        );
+        ui.say(&words);
+    }
     ExitCode::from(ui.finish(exit) as u8)
 }
 

@@ -11,6 +11,7 @@ pub(crate) mod completions;
 pub(crate) mod discover;
 pub(crate) mod discoveries;
 pub(crate) mod doctor;
+pub(crate) mod events;
 pub(crate) mod guard;
 pub(crate) mod inbox;
 pub(crate) mod limits;
@@ -69,6 +70,10 @@ pub(crate) const SECTIONS: &[Section] = &[
             run::ENTRY,
             team::ENTRY,
             who::ENTRY,
+<<<<<<< HEAD
+=======
+            events::ENTRY,
+>>>>>>> main
             pane::ENTRY,
             #[cfg(feature = "mcp")]
             mcp::ENTRY,

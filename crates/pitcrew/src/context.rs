@@ -16,7 +16,7 @@ use pitcrew_core::claim::{FileLines, FilePath};
 use pitcrew_core::refusal::NameKind;
 use pitcrew_core::{Name, Refusal};
 use pitcrew_runtime::clock::{SystemClock, SystemEntropy};
-use pitcrew_runtime::desk::{Credentials, Desk};
+use pitcrew_runtime::desk::{Credentials, Desk, Unsaid};
 use pitcrew_store::files::Workspace;
 use pitcrew_store::{LocalStore, Project, StoreFailure};
 
@@ -49,6 +49,8 @@ pub(crate) struct OpenTeam {
 /// The machine's clock.
 pub(crate) static CLOCK: SystemClock = SystemClock;
 static ENTROPY: SystemEntropy = SystemEntropy;
+/// Events of this command that could not be written.
+pub(crate) static UNSAID: Unsaid = Unsaid::new();
 
 impl OpenTeam {
     /// The team called `name` in `project`.
@@ -59,7 +61,7 @@ impl OpenTeam {
 
     /// The desk of the team.
     pub(crate) fn desk(&self) -> Desk<'_> {
-        Desk::new(&self.name, &self.store, &CLOCK, &ENTROPY)
+        Desk::new(&self.name, &self.store, &CLOCK, &ENTROPY).noting(&UNSAID)
     }
 }
 

@@ -224,6 +224,15 @@ fn plane_hint(refusal: &Refusal) -> String {
             "each reservation counts once; there is nothing left to do"
         }
         Refusal::InvalidUsage { .. } => "give whole tokens and a cost in dollars, 0 or more",
+        Refusal::UnknownModel { nearest, .. } => {
+            let near = match nearest.is_empty() {
+                true => String::new(),
+                false => format!("did you mean {}? ", nearest.join(" or ")),
+            };
+            return format!(
+                "{near}give --cost, or add the model to .pitcrew/prices.toml; `pitcrew limits prices` shows what is known"
+            );
+        }
         Refusal::LimiterUnreachable { .. } => {
             "see `pitcrew doctor`; no call is made while the limits cannot be read"
         }

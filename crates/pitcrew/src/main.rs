@@ -12,6 +12,7 @@ mod hints;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod panes;
+mod prices;
 mod profiles;
 mod span;
 mod ui;

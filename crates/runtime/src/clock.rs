@@ -13,10 +13,12 @@
 //! Not here: waiting. Timers belong to tokio, and deadlines are compared by the machines of core.
 
 mod entropy;
+mod pulse;
 mod watch;
 mod zone;
 
 pub use entropy::{Entropy, EntropyError, SeededEntropy, SystemEntropy};
+pub use pulse::Pulse;
 pub use watch::{Disturbance, Watch};
 pub use zone::utc_offset_s;
 

@@ -19,6 +19,8 @@
 //! | `desk/claims.rs` | claim lines, wait for them, give them back; what ends with a member |
 //! | `desk/discoveries.rs` | share findings, list them, show each to each member once |
 //! | `desk/limits.rs` | set aside, settle and look at what the team may spend |
+//! | `desk/events.rs` | write down what has happened, follow it |
+//! | `desk/exchanges.rs` | damp members that only talk; who waits for whom |
 //! | `desk/waiting.rs` | whether what somebody waits for has happened |
 //! | `desk/written.rs` | documents as they are written, unknown keys included |
 
@@ -35,6 +37,8 @@ mod board;
 mod claims;
 mod crew;
 mod discoveries;
+mod events;
+mod exchanges;
 mod index;
 mod limits;
 mod mail;
@@ -51,6 +55,7 @@ pub use board::{TaskBoard, UnreadableTask};
 pub use claims::{ClaimTurn, ClaimWish, MemberEnd, moves_claims};
 pub use crew::{Blueprint, Founding, Plan};
 pub use discoveries::{Finding, News, Offer, Shared};
+pub use events::{Delivery, Lost, Passed, Start, Subscription, Unsaid};
 pub use index::MailIndex;
 pub use limits::{Admission, LimitChange, Setting, Spending};
 pub use mail::{Broadcast, Sent, Taken};
@@ -122,6 +127,8 @@ pub struct Desk<'a> {
     store: &'a dyn Store,
     clock: &'a dyn Clock,
     entropy: &'a dyn Entropy,
+    /// Where events are noted that could not be written.
+    unsaid: Option<&'a Unsaid>,
 }
 
 impl<'a> Desk<'a> {
@@ -138,6 +145,7 @@ impl<'a> Desk<'a> {
             store,
             clock,
             entropy,
+            unsaid: None,
         }
     }
 

@@ -10,6 +10,7 @@ pub mod git;
 pub mod guard;
 pub mod overlay;
 pub mod panes;
+pub mod prices;
 pub mod process;
 pub mod profile;
 pub mod prompt;

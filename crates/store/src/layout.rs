@@ -2,7 +2,7 @@
 //!
 //! | branch | documents | logs |
 //! |---|---|---|
-//! | the team's folder | `config.json` `shutdown.json` `run.json` `claims.json` `limits.json` `.board.json` | `discoveries.jsonl` |
+//! | the team's folder | `config.json` `shutdown.json` `run.json` `claims.json` `limits.json` `.board.json` `.exchanges.json` | `discoveries.jsonl` `events.jsonl` |
 //! | `tasks/` | `<id>.json` | |
 //! | `mailbox/` | `.<name>.unread` `.<name>.offset` | `<name>.jsonl` |
 //! | `workers/<name>/` | `heartbeat.json` `process.json` `session.json` `pane.json` `.nudge.json` `.outbox-offset` | `outbox.jsonl` |
@@ -111,6 +111,7 @@ pub(crate) fn document(place: &Place) -> Spot<'_> {
         Place::Claims => Branch::Team.spot("claims.json", Form::CompactLine),
         Place::Limits => Branch::Team.spot("limits.json", Form::CompactLine),
         Place::Board => Branch::Team.spot(".board.json", Form::CompactLine),
+        Place::Exchanges => Branch::Team.spot(".exchanges.json", Form::CompactLine),
         Place::Task(id) => Branch::Tasks.spot(format!("{id}.json"), Form::Pretty),
         Place::Unread(name) => Branch::Mailbox.spot(format!(".{name}.unread"), Form::Compact),
         Place::Offset(name) => Branch::Mailbox.spot(format!(".{name}.offset"), Form::Compact),
@@ -129,7 +130,24 @@ pub(crate) fn log(log: &Log) -> Spot<'_> {
         Log::Mailbox(name) => Branch::Mailbox.spot(format!("{name}.jsonl"), Form::CompactLine),
         Log::Outbox(name) => Branch::Worker(name.as_str()).spot("outbox.jsonl", Form::CompactLine),
         Log::Discoveries => Branch::Team.spot("discoveries.jsonl", Form::CompactLine),
+        Log::Events => Branch::Team.spot("events.jsonl", Form::CompactLine),
     }
+}
+
+/// The name of the part of the log `file` that starts at `base` and is not written to any more: names sort as the parts
+/// do.
+pub(crate) fn part(file: &str, base: u64) -> String {
+    let stem = file.strip_suffix(".jsonl").unwrap_or(file);
+    format!("{stem}.{base:020}.jsonl")
+}
+
+/// Where the part of the log `file` starts that is called `name`; `None` when it is none.
+pub(crate) fn part_base(file: &str, name: &str) -> Option<u64> {
+    let stem = file.strip_suffix(".jsonl")?;
+    let base = name.strip_prefix(stem)?.strip_prefix('.')?;
+    let base = base.strip_suffix(".jsonl")?;
+    let is_number = base.len() == 20 && base.bytes().all(|byte| byte.is_ascii_digit());
+    base.parse().ok().filter(|_| is_number)
 }
 
 /// The name under which the next text of `file` is written before it takes the place of the present one. There is
@@ -185,7 +203,9 @@ pub(crate) fn change(path: &Path) -> Option<Change> {
         ["claims.json"] => Some(Change::Document(Place::Claims)),
         ["limits.json"] => Some(Change::Document(Place::Limits)),
         [".board.json"] => Some(Change::Document(Place::Board)),
+        [".exchanges.json"] => Some(Change::Document(Place::Exchanges)),
         ["discoveries.jsonl"] => Some(Change::Log(Log::Discoveries)),
+        ["events.jsonl"] => Some(Change::Log(Log::Events)),
         ["tasks", file] => {
             let id = TaskId::new(task_id(file)?).ok()?;
             Some(Change::Document(Place::Task(id)))
@@ -260,6 +280,7 @@ mod tests {
             Place::Claims,
             Place::Limits,
             Place::Board,
+            Place::Exchanges,
         ];
         for place in places {
             let spot = document(&place);
@@ -268,8 +289,30 @@ mod tests {
             let draft = spot.path().with_file_name(draft(&spot.file));
             assert_eq!(change(&draft), None, "{}", draft.display());
         }
-        for of in [Log::Mailbox(w1()), Log::Outbox(w1()), Log::Discoveries] {
+        for of in [
+            Log::Mailbox(w1()),
+            Log::Outbox(w1()),
+            Log::Discoveries,
+            Log::Events,
+        ] {
             assert_eq!(change(&log(&of).path()), Some(Change::Log(of)));
+        }
+    }
+
+    #[test]
+    fn the_parts_of_a_log_say_where_they_start() {
+        for base in [0, 8_388_608, u64::MAX] {
+            let name = part("events.jsonl", base);
+            assert_eq!(part_base("events.jsonl", &name), Some(base), "{name}");
+            assert_eq!(change(Path::new(&name)), None);
+        }
+        for other in [
+            "events.jsonl",
+            "events.1.jsonl",
+            "events.+0000000000000000001.jsonl",
+            ".x",
+        ] {
+            assert_eq!(part_base("events.jsonl", other), None, "{other}");
         }
     }
 

@@ -25,6 +25,7 @@ use crate::port::{Cursor, ErasedRule, Kind, Log, Page, Place, State, Store, Watc
 use document::DocumentFile;
 use folder::Folder;
 use log::LogFile;
+pub use log::Rotation;
 
 mod checkup;
 mod document;
@@ -47,6 +48,7 @@ pub use project::{Creation, Project};
 pub struct LocalStore {
     team: PathBuf,
     patience: Duration,
+    rotation: Rotation,
 }
 
 impl LocalStore {
@@ -55,7 +57,14 @@ impl LocalStore {
         Self {
             team,
             patience: PATIENCE,
+            rotation: Rotation::default(),
         }
+    }
+
+    /// The store with another bound on the logs of which the oldest part goes.
+    #[must_use]
+    pub fn rotating(self, rotation: Rotation) -> Self {
+        Self { rotation, ..self }
     }
 
     /// The store with another bound on waiting for a lock that another process holds; 10 seconds by default.
@@ -88,6 +97,15 @@ impl LocalStore {
         Ok(cleared)
     }
 
+    fn log_file<'a>(&self, folder: &'a Folder, name: &'a str, log: &'a Log) -> LogFile<'a> {
+        LogFile {
+            folder,
+            name,
+            log,
+            rotation: self.rotation,
+        }
+    }
+
     /// The plain files of one worker.
     #[must_use]
     pub fn worker(&self, name: &Name) -> crate::files::WorkerFiles {
@@ -104,34 +122,24 @@ impl Store for LocalStore {
         }
         let spot = layout::log(log);
         if records.is_empty() {
-            let folder = Folder::descend(&self.team, spot.branch.steps())?;
-            let stamp = folder.map(|folder| folder.stamp(&spot.file)).transpose()?;
-            return Ok(stamp.flatten().map_or(0, |stamp| stamp.size));
+            return match Folder::descend(&self.team, spot.branch.steps())? {
+                Some(folder) => self.log_file(&folder, &spot.file, log).end(),
+                None => Ok(0),
+            };
         }
         let mut folder = Folder::expect(&self.team)?;
         for step in spot.branch.steps() {
             folder = folder.sub_or_new(step)?;
         }
-        let file = LogFile {
-            folder: &folder,
-            name: &spot.file,
-            log,
-        };
-        file.append(records, self.patience)
+        self.log_file(&folder, &spot.file, log)
+            .append(records, self.patience)
     }
 
     fn read(&self, log: &Log, from: Cursor, limit: usize) -> Result<Page, StoreFailure> {
         let spot = layout::log(log);
         match Folder::descend(&self.team, spot.branch.steps())? {
             None => log::absent(log, from, 0),
-            Some(folder) => {
-                let file = LogFile {
-                    folder: &folder,
-                    name: &spot.file,
-                    log,
-                };
-                file.read(from, limit)
-            }
+            Some(folder) => self.log_file(&folder, &spot.file, log).read(from, limit),
         }
     }
 

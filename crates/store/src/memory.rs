@@ -2,7 +2,9 @@
 //!
 //! Each document has a slot and a lock for its transactions (tasks share one, as the port says). A rule runs on a copy
 //! that takes the state's place only if the rule keeps it, so a refusal leaves nothing behind and a `view` never waits
-//! for a rule. Where the rules of a document are whole and nobody watches, they run on the state itself. A log is one buffer of bytes that looks exactly as its file would, torn tail included.
+//! for a rule. Where the rules of a document are whole and nobody watches, they run on the state itself. A log is
+//! one buffer of bytes that looks exactly as its file would, torn tail included; one of which the oldest part goes
+//! keeps its last megabytes.
 //! States are compared only while somebody watches; nobody else could tell an unchanged write from none.
 
 use std::collections::HashMap;
@@ -21,8 +23,34 @@ pub struct MemoryStore {
     documents: RwLock<HashMap<Place, Arc<Slot>>>,
     /// Held while a rule of any task runs.
     tasks: Mutex<()>,
-    logs: RwLock<HashMap<Log, Arc<Mutex<Vec<u8>>>>>,
+    logs: RwLock<HashMap<Log, Arc<Mutex<Buffer>>>>,
     watchers: RwLock<Vec<Weak<Changes>>>,
+}
+
+/// How many bytes of a log stay of which the oldest part goes; half of them go at once.
+const KEPT: usize = 8 * 1024 * 1024;
+
+/// A log from where it is kept on.
+#[derive(Default)]
+struct Buffer {
+    base: Cursor,
+    bytes: Vec<u8>,
+}
+
+impl Buffer {
+    fn end(&self) -> Cursor {
+        self.base + self.bytes.len() as Cursor
+    }
+
+    /// Drops the older half, whole lines only.
+    fn halve(&mut self) {
+        let half = self.bytes.len() / 2;
+        let end = self.bytes[half..].iter().position(|byte| *byte == b'\n');
+        if let Some(end) = end {
+            self.bytes.drain(..=half + end);
+            self.base += (half + end + 1) as Cursor;
+        }
+    }
 }
 
 #[derive(Default)]
@@ -47,13 +75,13 @@ impl MemoryStore {
     /// Puts bytes at the end of a log as they are: what another program, or a crash in the middle of a record, would
     /// leave in a file.
     pub fn append_raw(&self, log: &Log, bytes: &[u8]) {
-        lock(&self.buffer(log)).extend_from_slice(bytes);
+        lock(&self.buffer(log)).bytes.extend_from_slice(bytes);
         self.announce(|| Change::Log(log.clone()));
     }
 
     /// Cuts a log to its first `len` bytes, as another program could do to a file.
     pub fn truncate(&self, log: &Log, len: usize) {
-        lock(&self.buffer(log)).truncate(len);
+        lock(&self.buffer(log)).bytes.truncate(len);
         self.announce(|| Change::Log(log.clone()));
     }
 
@@ -75,12 +103,12 @@ impl MemoryStore {
         })
     }
 
-    fn known_buffer(&self, log: &Log) -> Option<Arc<Mutex<Vec<u8>>>> {
+    fn known_buffer(&self, log: &Log) -> Option<Arc<Mutex<Buffer>>> {
         let logs = self.logs.read().unwrap_or_else(PoisonError::into_inner);
         logs.get(log).cloned()
     }
 
-    fn buffer(&self, log: &Log) -> Arc<Mutex<Vec<u8>>> {
+    fn buffer(&self, log: &Log) -> Arc<Mutex<Buffer>> {
         self.known_buffer(log).unwrap_or_else(|| {
             let mut logs = self.logs.write().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(logs.entry(log.clone()).or_default())
@@ -137,30 +165,40 @@ impl Store for MemoryStore {
             });
         }
         let buffer = self.buffer(log);
-        let mut bytes = lock(&buffer);
+        let mut buffer = lock(&buffer);
         if records.is_empty() {
-            return Ok(bytes.len() as Cursor);
+            return Ok(buffer.end());
         }
-        if bytes.last().is_some_and(|last| *last != b'\n') {
-            bytes.push(b'\n');
+        if buffer.bytes.last().is_some_and(|last| *last != b'\n') {
+            buffer.bytes.push(b'\n');
         }
-        let start = bytes.len();
+        let start = buffer.end();
         for record in records {
-            bytes.extend_from_slice(record);
-            bytes.push(b'\n');
+            buffer.bytes.extend_from_slice(record);
+            buffer.bytes.push(b'\n');
         }
-        drop(bytes);
+        if log.is_rotated() && buffer.bytes.len() > KEPT {
+            buffer.halve();
+        }
+        drop(buffer);
         self.announce(|| Change::Log(log.clone()));
-        Ok(start as Cursor)
+        Ok(start)
     }
 
     fn read(&self, log: &Log, from: Cursor, limit: usize) -> Result<Page, StoreFailure> {
         let buffer = self.known_buffer(log).unwrap_or_default();
-        let bytes = lock(&buffer);
-        page(&bytes, from, limit).ok_or_else(|| StoreFailure::LogTruncated {
+        let buffer = lock(&buffer);
+        let within = from.saturating_sub(buffer.base);
+        let page = page(&buffer.bytes, within, limit);
+        let page = page.ok_or_else(|| StoreFailure::LogTruncated {
             log: log.to_string(),
-            len: bytes.len() as u64,
+            len: buffer.end(),
             cursor: from,
+        })?;
+        Ok(Page {
+            base: page.base + buffer.base,
+            next: page.next + buffer.base,
+            ..page
         })
     }
 

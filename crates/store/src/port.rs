@@ -2,8 +2,8 @@
 //!
 //! | operation | promise |
 //! |---|---|
-//! | [`Store::append`] | whole or absent; when it answers, the records are durable |
-//! | [`Store::read`] | complete lines from a cursor on, with where each stands; never half a line |
+//! | [`Store::append`] | whole or absent; when it answers, the records are durable, as [`Log::durability`] says |
+//! | [`Store::read`] | complete lines from a cursor on, with where each stands; never half a line. A log of which the oldest part is gone goes on at the first line that is kept |
 //! | [`StoreExt::view`] | a document as it was at one moment |
 //! | [`StoreExt::update`] | a transaction: the rule gets the document, changes it or refuses |
 //! | [`Store::list`] | which documents of one kind exist |
@@ -24,6 +24,7 @@ use std::time::Duration;
 
 use pitcrew_core::board::Board;
 use pitcrew_core::claim::Claims;
+use pitcrew_core::exchange::Exchanges;
 use pitcrew_core::limiter::Limiter;
 use pitcrew_core::name::{Name, TaskId};
 use pitcrew_core::roster::Team;
@@ -71,6 +72,8 @@ pub enum Place {
     Limits,
     /// `.board.json`: how far the discoveries were looked at, and who was shown what.
     Board,
+    /// `.exchanges.json`: who talks with whom in turn, and which requests wait for an answer.
+    Exchanges,
 }
 
 /// A kind of document, for listing.
@@ -89,6 +92,25 @@ pub enum Log {
     Outbox(Name),
     /// `discoveries.jsonl`.
     Discoveries,
+    /// `events.jsonl`: what happened, for whoever follows. It is kept up to a size, the oldest part goes first.
+    Events,
+}
+
+impl Log {
+    /// How an appended record is kept.
+    #[must_use]
+    pub fn durability(&self) -> Durability {
+        match self {
+            Self::Mailbox(_) | Self::Outbox(_) | Self::Discoveries => Durability::Synced,
+            Self::Events => Durability::Ordered,
+        }
+    }
+
+    /// Whether the oldest part of the log goes when it has grown. Cursors count what is gone, so they stay good.
+    #[must_use]
+    pub fn is_rotated(&self) -> bool {
+        *self == Self::Events
+    }
 }
 
 /// A place in a log: bytes from its start. Cursors of one log only grow.
@@ -145,7 +167,8 @@ impl Place {
             | Self::OutboxOffset(_)
             | Self::Heartbeat(_)
             | Self::Nudge(_)
-            | Self::Board => Durability::Relaxed,
+            | Self::Board
+            | Self::Exchanges => Durability::Relaxed,
         }
     }
 
@@ -153,7 +176,7 @@ impl Place {
     /// again, and keys of other writers are not kept in it.
     #[must_use]
     pub fn is_derived(&self) -> bool {
-        matches!(self, Self::Unread(_) | Self::Board)
+        matches!(self, Self::Unread(_) | Self::Board | Self::Exchanges)
     }
 
     /// Whether a short text of the document is written over the old one: what says that somebody was there a moment
@@ -276,7 +299,8 @@ pub trait Store: Send + Sync {
     fn append(&self, log: &Log, records: &[&[u8]]) -> Result<Cursor, StoreFailure>;
 
     /// Reads at most `limit` bytes of whole lines from `from`; one line if the first is longer. A log that does not
-    /// exist is empty. A cursor in the middle of a line starts at the next line.
+    /// exist is empty. A cursor in the middle of a line starts at the next line, and one in a part that is not kept any
+    /// more at the first line that is: [`Page::base`] says where.
     ///
     /// # Errors
     /// `LogTruncated` when `from` is beyond the end of the log.
@@ -389,5 +413,15 @@ impl Document for Board {
 
     fn place((): &()) -> Place {
         Place::Board
+    }
+}
+
+impl Document for Exchanges {
+    type Id = ();
+
+    const WHOLE_RULES: bool = true;
+
+    fn place((): &()) -> Place {
+        Place::Exchanges
     }
 }

@@ -1,13 +1,13 @@
 //! What happens to claims, as facts.
 
 use alloc::vec::Vec;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Claim, Lines, Waiting};
 use crate::name::Name;
 
 /// Why a claim or a wait came to its end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EndCause {
     /// Its member gave it back.

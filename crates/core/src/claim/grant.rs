@@ -163,6 +163,12 @@ impl Claims {
         members.into_iter().cloned().collect()
     }
 
+    /// Whom a wait waits for, each once.
+    #[must_use]
+    pub fn in_front_of(&self, wait: &Waiting, now: Timestamp) -> Vec<Name> {
+        self.in_front(wait.into(), now)
+    }
+
     /// What is in the way of a wish that is not free.
     fn conflict(&self, wish: Wish<'_>, now: Timestamp) -> Conflict {
         let claims = self.claims_before(wish, now).collect();

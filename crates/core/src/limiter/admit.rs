@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 use super::denial::{BudgetExceeded, NeverFits, RateLimit, RateLimited};
 use super::window::{Load, WINDOW_MS};
 use super::{Ask, LAPSED, LimitEvent, Limiter, MOST_OPEN, Reservation, ReservationId, input};
+use crate::name::Name;
 use crate::refusal::Refusal;
 use crate::time::Timestamp;
 
@@ -71,6 +72,7 @@ impl Limiter {
             cost: ask.cost,
             task: ask.task.cloned(),
             model: ask.model.map(Into::into),
+            renewed: None,
         };
         self.window.add(at, reservation.load());
         self.open.insert(id, reservation);
@@ -171,7 +173,39 @@ impl Limiter {
     }
 
     pub(super) fn lapses_at(&self, reservation: &Reservation) -> Timestamp {
-        reservation.at.plus_millis(self.limits.ttl_ms())
+        let since = reservation.renewed.unwrap_or(reservation.at);
+        since.plus_millis(self.limits.ttl_ms())
+    }
+
+    /// Those of which one lapses next: in the order of their numbers, renewed ones and the first that is not.
+    fn next_to_lapse(&self) -> impl Iterator<Item = &Reservation> {
+        let mut is_over = false;
+        self.open.values().take_while(move |kept| {
+            let goes_on = !is_over;
+            is_over = kept.renewed.is_none();
+            goes_on
+        })
+    }
+
+    /// Keeps a reservation from lapsing for another while, because its call still runs. The window and the budgets
+    /// stay as they are.
+    ///
+    /// # Errors
+    /// `already_settled`, also for one that has lapsed; `unknown_reservation`.
+    pub fn renew(
+        &mut self,
+        id: ReservationId,
+        member: &Name,
+        now: Timestamp,
+    ) -> Result<Vec<LimitEvent>, Refusal> {
+        self.transact(now, |limiter, events| {
+            let at = limiter.instant(now);
+            match limiter.open.get_mut(&id) {
+                Some(kept) => kept.renewed = Some(at),
+                None => return Err(limiter.closed(id, member)),
+            }
+            Ok(events)
+        })
     }
 
     fn has_stepped_back(&self, now: Timestamp) -> bool {
@@ -180,9 +214,9 @@ impl Limiter {
 
     fn is_stale(&self, now: Timestamp) -> bool {
         let at = self.instant(now);
-        let oldest = self.open.values().next();
+        let mut next = self.next_to_lapse();
         self.has_stepped_back(now)
-            || oldest.is_some_and(|kept| self.lapses_at(kept) <= at)
+            || next.any(|kept| self.lapses_at(kept) <= at)
             || self.pause.as_ref().is_some_and(|pause| pause.until <= now)
     }
 
@@ -194,12 +228,12 @@ impl Limiter {
             events.push(self.restart(now));
         }
         let at = self.instant(now);
-        while let Some(oldest) = self.open.first_entry() {
-            let ttl = self.limits.ttl_ms();
-            if oldest.get().at.plus_millis(ttl) > at {
-                break;
-            }
-            let reservation = oldest.remove();
+        let next = |limiter: &Self| {
+            let mut next = limiter.next_to_lapse();
+            next.find(|kept| limiter.lapses_at(kept) <= at)
+                .map(|kept| kept.id)
+        };
+        while let Some(reservation) = next(self).and_then(|id| self.open.remove(&id)) {
             self.refund(&reservation, at);
             self.lapsed.push_back(reservation.clone());
             events.push(LimitEvent::ReservationLapsed { reservation });
@@ -219,7 +253,7 @@ impl Limiter {
     /// When the next thing happens by itself: a reservation lapses or a pause ends.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Timestamp> {
-        let lapse = self.open.values().next().map(|kept| self.lapses_at(kept));
+        let lapse = self.next_to_lapse().map(|kept| self.lapses_at(kept)).min();
         let pause = self.pause.as_ref().map(|pause| pause.until);
         lapse.into_iter().chain(pause).min()
     }
@@ -242,6 +276,7 @@ impl Limiter {
         let left = now.plus_millis(-WINDOW_MS);
         for reservation in self.open.values_mut().chain(&mut self.lapsed) {
             reservation.at = if counts(reservation, from) { now } else { left };
+            reservation.renewed = reservation.renewed.map(|_| now);
         }
         self.resumed = self.resumed.map(|at| at.min(now));
         self.clock = now;

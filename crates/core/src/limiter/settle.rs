@@ -219,7 +219,7 @@ impl Limiter {
         self.lapsed.remove(at)
     }
 
-    fn closed(&self, id: ReservationId, member: &Name) -> Refusal {
+    pub(super) fn closed(&self, id: ReservationId, member: &Name) -> Refusal {
         if (1..self.next).contains(&id.0) {
             return Refusal::AlreadySettled { id: id.0 };
         }

@@ -440,6 +440,14 @@ fn limits() -> Vec<(Refusal, &'static str, Value)> {
             json!({"field": "tokens", "given": "-1", "why": "must be a whole number"}),
         ),
         (
+            Refusal::UnknownModel {
+                model: "m".into(),
+                nearest: Vec::from(["m1".into()]),
+            },
+            "no price is known for model \"m\"",
+            json!({"model": "m", "nearest": ["m1"]}),
+        ),
+        (
             Refusal::LimiterUnreachable {
                 why: "it is locked".into(),
             },

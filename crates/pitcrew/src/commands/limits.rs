@@ -1,13 +1,14 @@
 //! `limits`: what the team may spend and how fast, asked for before a model call and settled after it.
 
 use pitcrew_core::limiter::LimitEvent;
-use pitcrew_core::price::{Micros, PriceTable};
+use pitcrew_core::price::Micros;
 
 use crate::cli::Entry;
 use crate::ui::Ui;
 
 pub(crate) mod acquire;
 mod pause;
+mod prices;
 mod report;
 mod run;
 mod set;
@@ -21,6 +22,7 @@ pub(crate) const ENTRY: Entry = Entry::group(
     &[
         set::ENTRY,
         status::ENTRY,
+        prices::ENTRY,
         acquire::ENTRY,
         settle::RECORD,
         settle::RELEASE,
@@ -34,12 +36,6 @@ pub(crate) const ENTRY: Entry = Entry::group(
 fn dollars(text: &str) -> Result<Micros, String> {
     let number = text.strip_prefix('$').unwrap_or(text);
     Micros::parse_usd(number).ok_or_else(|| "money looks like 0.60, in dollars".to_string())
-}
-
-/// The most that a call to `model` with so many tokens can cost, if the model's price is known.
-pub(crate) fn ceiling(model: Option<&str>, tokens: u64) -> Option<Micros> {
-    let prices = PriceTable::default();
-    prices.find(model?).map(|price| price.ceiling(tokens))
 }
 
 /// Says what happened beside an answer and whoever asked should know.

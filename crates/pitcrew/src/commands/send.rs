@@ -47,11 +47,23 @@ impl Run for Send {
             if sent.again {
                 answer["again"] = true.into();
             }
+            if let Some(turns) = sent.damped {
+                answer["damped"] = turns.into();
+            }
             context.ui.json(&answer, Layout::Pretty);
         } else {
             context.ui.line(&sent.id);
+<<<<<<< HEAD
             if let Some(words) = panes::words(&sent.to, &wakened) {
                 context.ui.say(&words);
+=======
+            if let Some(turns) = sent.damped {
+                let to = &sent.to;
+                context.ui.say(&format!(
+                    "it arrives, and {to} is not woken by it: {turns} answers in turn and no task moved; go on with \
+                     your work, or ask the leader"
+                ));
+>>>>>>> main
             }
         }
         Ok(Exit::Done)

@@ -1,7 +1,9 @@
 //! `who`: the members of a team, and what each has to do.
 
+use pitcrew_core::Name;
 use pitcrew_core::claim::Claim;
 use pitcrew_core::task::{Status, Task};
+use pitcrew_core::waiting::Waits;
 use pitcrew_runtime::desk::apart;
 use serde_json::{Value, json};
 
@@ -17,7 +19,11 @@ pub(crate) const ENTRY: Entry =
 
 /// List the members: seat, role, task, unread mail
 ///
+<<<<<<< HEAD
 /// Below a member stands how it is, when it sits in a pane, and the lines that it holds.
+=======
+/// Below a member stand the lines that it holds, and what it waits for: a reply, lines, a task of others, its provider.
+>>>>>>> main
 #[derive(Debug, clap::Args)]
 pub(crate) struct Who {}
 
@@ -73,6 +79,12 @@ impl Run for Who {
             for claim in row["claims"].as_array().into_iter().flatten() {
                 context.ui.line(&holds(claim));
             }
+            for wait in row["waiting"].as_array().into_iter().flatten() {
+                let words = wait["words"].as_str().unwrap_or_default();
+                let since = wait["since"].as_str();
+                let since = since.map_or(String::new(), |since| format!(" since {since}"));
+                context.ui.line(&format!("  waits {words}{since}"));
+            }
             let unreadable = row["unreadable"].as_array().into_iter().flatten();
             for why in unreadable.filter_map(Value::as_str) {
                 // What all members share is said once.
@@ -93,6 +105,7 @@ pub(crate) fn members(context: &mut Context<'_>, team: &OpenTeam) -> Result<Vec<
     let (roster, board) = (desk.roster()?, desk.tasks()?);
     let standings = panes::standings(context, team, &roster)?;
     let (claims, now) = (apart(desk.claims())?, desk.now());
+    let waits = desk.waits()?;
     let mut rows = Vec::new();
     for name in roster.everybody() {
         let unread = apart(desk.count_unread(&name))?;
@@ -117,6 +130,7 @@ pub(crate) fn members(context: &mut Context<'_>, team: &OpenTeam) -> Result<Vec<
             "tasks": tasks,
             "unread": unread.as_ref().ok(),
             "claims": held,
+            "waiting": waiting(&waits, &name),
         });
         if !unreadable.is_empty() {
             row["unreadable"] = json!(unreadable);
@@ -128,6 +142,17 @@ pub(crate) fn members(context: &mut Context<'_>, team: &OpenTeam) -> Result<Vec<
         rows.push(row);
     }
     Ok(rows)
+}
+
+/// What a member waits for, as JSON.
+fn waiting(waits: &[Waits], name: &Name) -> Vec<Value> {
+    let own = waits.iter().filter(|wait| wait.member == *name);
+    let value = |wait: &Waits| {
+        let mut value = json!(wait);
+        value["words"] = wait.words().into();
+        value
+    };
+    own.map(value).collect()
 }
 
 /// One claim, as the answer in JSON has it, on one line.

@@ -384,6 +384,14 @@ fn plane() -> Vec<(Refusal, &'static str, &'static str)> {
         (unknown(Vec::new()), "unknown_reservation", "acquire"),
         (Refusal::AlreadySettled { id: 7 }, "already_settled", "once"),
         (usage, "invalid_usage", "dollars"),
+        (
+            Refusal::UnknownModel {
+                model: s("gpt-4"),
+                nearest: vec![s("gpt-4o")],
+            },
+            "unknown_model",
+            "did you mean gpt-4o?",
+        ),
         (gone, "limiter_unreachable", "pitcrew doctor"),
     ]
 }

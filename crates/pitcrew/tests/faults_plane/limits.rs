@@ -291,3 +291,126 @@ fn a_command_that_cannot_be_started_costs_nothing_and_one_too_many_does_not_run(
     assert!(refused.stderr.contains("budget"), "{refused:?}");
     assert!(!sandbox.root().join("ran").exists());
 }
+
+#[test]
+fn a_price_of_the_project_counts_and_a_model_without_one_is_refused_where_money_counts() {
+    let sandbox = members(1);
+    let ask = |line: &str| sandbox.call_as("w1", words(line));
+    let shown = ask("limits prices gpt-4o --json").succeeded().json();
+    assert_eq!(shown["prices"][0]["from"], "built in");
+    assert_eq!(shown["prices"][0]["input"], 2_500_000);
+    fs::create_dir_all(sandbox.root().join(".pitcrew")).unwrap();
+    let file = sandbox.root().join(".pitcrew/prices.toml");
+    let prices = "dated = '2026-11-30'\nsource = 'ours'\n[[models]]\nmodel = 'house-1'\ninput = 1\noutput = 2\n";
+    fs::write(&file, prices).unwrap();
+    let shown = ask("limits prices house-1 --json").succeeded().json();
+    assert_eq!(shown["prices"][0]["source"], "ours");
+    assert!(
+        shown["prices"][0]["from"]
+            .as_str()
+            .unwrap()
+            .ends_with("prices.toml")
+    );
+    let all = ask("limits prices").succeeded().stdout;
+    assert!(
+        all.contains("house-1") && all.contains("gpt-4o-mini"),
+        "{all}"
+    );
+    // Without a budget nobody needs the price.
+    ask("limits acquire --tokens 5 --model hous-1").succeeded();
+    sandbox.call(words("limits set --budget 1")).succeeded();
+    let refused = ask("limits acquire --tokens 5 --model hous-1 --json")
+        .ended(1)
+        .json();
+    assert_eq!(refused["code"], "unknown_model");
+    assert_eq!(refused["nearest"][0], "house-1");
+    ask("limits prices hous-1").ended(1);
+    ask("limits acquire --tokens 5 --model hous-1 --cost 0.1").succeeded();
+    // Half a million tokens can cost a dollar, more is more than there is.
+    ask("limits acquire --tokens 600000 --model house-1").ended(1);
+    ask("limits acquire --tokens 400000 --model house-1").succeeded();
+    fs::write(&file, "models = 7").unwrap();
+    let broken = ask("limits acquire --tokens 5 --model house-1");
+    assert!(
+        broken.status != Some(0) && broken.stderr.contains("prices.toml"),
+        "{broken:?}"
+    );
+    ask("limits acquire --tokens 5 --cost 0.01").succeeded();
+}
+
+#[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the reservation lapses by the machine's clock"
+)]
+fn a_command_that_runs_longer_than_reservations_last_keeps_its_own() {
+    let sandbox = members(2);
+    let ttl = "limits set --budget 1 --reservation-ttl 3s";
+    sandbox.call(words(ttl)).succeeded();
+    let line = [
+        "limits",
+        "run",
+        "--tokens",
+        "5",
+        "--cost",
+        "0.9",
+        "--",
+        "/bin/sh",
+        "-c",
+        "read _ < gate; echo '{\"tokens\":4,\"cost\":0.5}'",
+    ];
+    make_pipe(&sandbox.root().join("gate"));
+    let mut run = sandbox.command(["--team", "t", "--as", "w1"].iter().chain(&line));
+    let mut run = Reaped(
+        run.stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap(),
+    );
+    let held = || {
+        let status = sandbox
+            .call_as("w1", ["limits", "status", "--json"])
+            .succeeded()
+            .json();
+        status["status"]["reserved"]["cost"].as_u64().unwrap()
+    };
+    while held() == 0 {
+        assert_eq!(run.0.try_wait().unwrap(), None, "it has ended");
+    }
+    let begun = std::time::Instant::now();
+    while begun.elapsed().as_millis() < 4_500 {
+        let refused = sandbox.call_as(
+            "w2",
+            ["limits", "acquire", "--tokens", "1", "--cost", "0.2"],
+        );
+        refused.ended(1);
+        assert_eq!(
+            held(),
+            900_000,
+            "the reservation lapsed while its command ran"
+        );
+    }
+    fs::write(sandbox.root().join("gate"), "go\n").unwrap();
+    assert!(run.0.wait().unwrap().success());
+    let seen = sandbox
+        .call(["--team", "t", "events", "--json"])
+        .succeeded()
+        .json();
+    let kinds: Vec<&str> = seen["events"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|e| e["type"].as_str().unwrap())
+        .collect();
+    assert!(
+        kinds.contains(&"usage_recorded") && !kinds.contains(&"reservation_lapsed"),
+        "{kinds:?}"
+    );
+}
+
+/// A pipe that a command reads from until the test writes to it.
+#[expect(clippy::disallowed_methods, reason = "a test makes a pipe")]
+fn make_pipe(path: &std::path::Path) {
+    let made = std::process::Command::new("mkfifo").arg(path).status();
+    assert!(made.unwrap().success());
+}

@@ -13,7 +13,9 @@ use pitcrew_core::claim::{
     Anchor, Answer, Claim, ClaimEvent, Claims, EndCause, FileLines, FilePath, Lines, Mode,
     Patience, Request, Turn, Waiting,
 };
+use pitcrew_core::event::Fact;
 use pitcrew_core::limiter::LimitEvent;
+use pitcrew_core::liveness::Wait;
 use pitcrew_core::mailbox::{Draft, Intent};
 use pitcrew_core::{Name, Timestamp};
 use pitcrew_store::{Change, Place, StoreExt, Watch};
@@ -133,8 +135,14 @@ impl Desk<'_> {
             answer.events.splice(0..0, followed.events);
             *claims = ahead;
             Ok(answer)
-        })?;
-        self.tell_of_expiry(&answer.events)?;
+        });
+        if let Err(NotDone::Refused(refused)) = &answer
+            && let Some(refused) = Fact::claim_refused(request, refused)
+        {
+            self.announce(&[refused]);
+        }
+        let answer = answer?;
+        self.tell_of_claims(&answer.events)?;
         Ok(answer)
     }
 
@@ -176,7 +184,7 @@ impl Desk<'_> {
             *claims = ahead;
             Ok(events)
         })?;
-        self.tell_of_expiry(&events)?;
+        self.tell_of_claims(&events)?;
         Ok(events)
     }
 
@@ -191,7 +199,7 @@ impl Desk<'_> {
                 let events = claims.sweep(self.now());
                 Ok((claims.clone(), events))
             })?;
-            self.tell_of_expiry(&events)?;
+            self.tell_of_claims(&events)?;
             claims = swept;
         }
         Ok(turn_of(&claims, ticket, self.now()))
@@ -206,7 +214,7 @@ impl Desk<'_> {
             let events = claims.withdraw(member, ticket, self.now());
             Ok((turn_of(claims, ticket, self.now()), events))
         })?;
-        self.tell_of_expiry(&events)?;
+        self.tell_of_claims(&events)?;
         Ok(turn)
     }
 
@@ -251,7 +259,7 @@ impl Desk<'_> {
         if self.store.view::<Claims>(&())?.is_some() {
             end.claims = self
                 .on_whole(|claims: &mut Claims| Ok(claims.end_member(member, cause, self.now())))?;
-            self.tell_of_expiry(&end.claims)?;
+            self.tell_of_claims(&end.claims)?;
         }
         end.limits = self.end_reservations(member)?;
         Ok(end)
@@ -274,8 +282,12 @@ impl Desk<'_> {
         Ok(())
     }
 
-    /// Tells the holders of claims that ran out, each once.
-    fn tell_of_expiry(&self, events: &[ClaimEvent]) -> Result<(), NotDone> {
+    /// Writes down what happened to claims, and tells the holders of those that ran out, each once.
+    fn tell_of_claims(&self, events: &[ClaimEvent]) -> Result<(), NotDone> {
+        let told = events
+            .iter()
+            .flat_map(|event| [Some(Fact::from(event)), waits(event)]);
+        self.announce(&told.flatten().collect::<Vec<_>>());
         let mut expired = events.iter().filter_map(|event| match event {
             ClaimEvent::ClaimEnded {
                 claim,
@@ -306,6 +318,37 @@ impl Desk<'_> {
         }
         Ok(())
     }
+}
+
+/// What `event` says about who waits.
+fn waits(event: &ClaimEvent) -> Option<Fact> {
+    let (claim, on) = match event {
+        ClaimEvent::ClaimWaiting { waiting, waits_for } => (waiting, Some(waits_for.clone())),
+        ClaimEvent::WaitEnded { waiting, .. } => (waiting, None),
+        ClaimEvent::ClaimGranted { claim, .. } => {
+            return Some(Fact::WaitOver {
+                member: claim.member.clone(),
+                reason: Wait::Claim,
+                about: Some(format!("{} {}", claim.file, claim.lines)),
+            });
+        }
+        _ => return None,
+    };
+    let about = Some(format!("{} {}", claim.file, claim.lines));
+    let (member, reason) = (claim.member.clone(), Wait::Claim);
+    Some(match on {
+        Some(on) => Fact::WaitBegan {
+            member,
+            reason,
+            on,
+            about,
+        },
+        None => Fact::WaitOver {
+            member,
+            reason,
+            about,
+        },
+    })
 }
 
 fn turn_of(claims: &Claims, ticket: u64, now: Timestamp) -> ClaimTurn {

@@ -1,6 +1,7 @@
 //! Founding a team and changing who is in it.
 
 use pitcrew_core::claim::EndCause;
+use pitcrew_core::event::Fact;
 use pitcrew_core::identity::hash_token;
 use pitcrew_core::refusal::NameKind;
 use pitcrew_core::roster::{Member, Recruit, Settings, Team};
@@ -10,7 +11,7 @@ use pitcrew_store::StoreExt;
 use pitcrew_store::documents::Shutdown;
 
 use super::board::TaskBoard;
-use super::planning::TaskPlan;
+use super::planning::{TaskPlan, added};
 use super::{Desk, NotDone};
 
 /// What a new team is made of.
@@ -71,6 +72,18 @@ impl Desk<'_> {
         Ok(Blueprint { team, tasks })
     }
 
+    /// Tells whoever follows that a team was made, with its tasks, by whoever made its place in one step.
+    pub fn tell_founded(&self, blueprint: &Blueprint) {
+        let mut members = blueprint.team.everybody();
+        members.retain(|name| !name.is_leader());
+        let founded = Fact::TeamFounded {
+            members,
+            tasks: blueprint.tasks.len() as u64,
+        };
+        let tasks = blueprint.tasks.iter().map(added);
+        self.announce(&std::iter::once(founded).chain(tasks).collect::<Vec<_>>());
+    }
+
     /// Founds the team in a store that is its own already: whole, or not at all when a member or a task cannot be. The
     /// team document is written in one step and before the tasks, so of several founders at once one wins. Where a
     /// project makes the team's place with everything in it in one step, [`Desk::draw_up`] says what that is.
@@ -90,8 +103,9 @@ impl Desk<'_> {
                     Ok(())
                 }
             })??;
-        self.write_tasks(blueprint.tasks)
+        self.write_tasks(blueprint.tasks.clone())
             .map_err(|unwritten| unwritten.why)?;
+        self.tell_founded(&blueprint);
         Ok(blueprint.team)
     }
 
@@ -101,7 +115,10 @@ impl Desk<'_> {
     /// As [`Team::add`] says, and `shut_down`.
     pub fn add_member(&self, recruit: &Recruit) -> Result<Team, NotDone> {
         self.takes_work()?;
-        self.change_roster(|team| team.add(recruit.clone()).map(|()| team.clone()))
+        let team = self.change_roster(|team| team.add(recruit.clone()).map(|()| team.clone()))?;
+        let member = recruit.name.clone();
+        self.announce(&[Fact::MemberAdded { member }]);
+        Ok(team)
     }
 
     /// Removes a member; its mailbox stays readable and takes no more mail. Its claims and reservations end with it.
@@ -114,6 +131,9 @@ impl Desk<'_> {
         let member = self.change_roster(|team| team.remove(name, now))?;
         // A name that another program wrote and that breaks the naming rule never held anything.
         if let Ok(name) = Name::new(NameKind::Member, &member.name) {
+            let member = name.clone();
+            self.announce(&[Fact::MemberRemoved { member }]);
+            self.note_gone(&name);
             self.end_member(&name, EndCause::Dissolved)?;
         }
         Ok(member)
@@ -130,6 +150,12 @@ impl Desk<'_> {
         let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         let hash = hash_token(&token);
         let incarnation = self.change_roster(|team| team.incarnate(name, hash.clone()))?;
+        if let Ok(member) = Name::new(NameKind::Member, name) {
+            self.announce(&[Fact::TokenIssued {
+                member,
+                incarnation,
+            }]);
+        }
         Ok((token, incarnation))
     }
 
@@ -182,10 +208,14 @@ impl Desk<'_> {
         let shutdown = Shutdown {
             shutdown_at: self.now().to_string(),
         };
-        self.store.update::<Shutdown, (), Refusal>(&(), |slot| {
+        let was_open = self.store.update::<Shutdown, bool, Refusal>(&(), |slot| {
+            let was_open = slot.is_none();
             slot.get_or_insert_with(|| shutdown.clone());
-            Ok(())
+            Ok(was_open)
         })??;
+        if was_open {
+            self.announce(&[Fact::TeamShutDown {}]);
+        }
         self.end_everybody()
     }
 }

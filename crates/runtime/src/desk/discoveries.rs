@@ -8,6 +8,7 @@ use std::ops::ControlFlow;
 
 use pitcrew_core::board::{Absorbed, Board, Discovery, Evicted, Filter, Found, Interest, Shown};
 use pitcrew_core::claim::FilePath;
+use pitcrew_core::event::Fact;
 use pitcrew_core::task::Status;
 use pitcrew_core::{Name, Refusal, TaskId, Timestamp};
 use pitcrew_store::{Cursor, Log, Page, StoreExt, StoreFailure};
@@ -100,6 +101,17 @@ impl Desk<'_> {
             Ok(absorbed) => absorbed.evicted,
             Err(_) => None,
         };
+        let shared = Fact::DiscoveryShared {
+            member: agent.clone(),
+            subject: discovery.topic.clone(),
+            length: discovery.content.len() as u64,
+            paths: discovery.paths.clone(),
+        };
+        let gone = evicted.map(|evicted| Fact::DiscoveriesEvicted {
+            count: evicted.count,
+        });
+        self.announce(&std::iter::once(shared).chain(gone).collect::<Vec<_>>());
+        self.note_progress(agent);
         Ok(Shared { discovery, evicted })
     }
 

@@ -6,13 +6,14 @@
 //! When the document cannot be read or kept, a call is refused, unless the team chose to go on without
 //! (`limiter_unreachable: admit`). The leader is told once when a budget is spent.
 
+use pitcrew_core::event::Fact;
 use pitcrew_core::limiter::{
     Ask, LimitEvent, Limiter, Limits, Recorded, Report, ReservationId, WhenUnreachable, jitter_ms,
 };
 use pitcrew_core::mailbox::{Draft, Intent};
 use pitcrew_core::name::LEADER;
 use pitcrew_core::price::Micros;
-use pitcrew_core::{Name, TaskId, Timestamp};
+use pitcrew_core::{Name, Refusal, TaskId, Timestamp};
 use pitcrew_store::{StoreExt, StoreFailure};
 
 use super::{Desk, Failure, NotDone};
@@ -131,10 +132,12 @@ impl Desk<'_> {
         for (member, _) in &change.member_budgets {
             team.sender(member.as_str())?;
         }
-        self.on_whole(|limiter: &mut Limiter| {
+        let limits = self.on_whole(|limiter: &mut Limiter| {
             limiter.set_limits(change.apply(limiter.limits()))?;
             Ok(limiter.limits().clone())
-        })
+        })?;
+        self.announce(&[Fact::LimitsSet {}]);
+        Ok(limits)
     }
 
     /// Chooses what happens to a call when the limits cannot be read.
@@ -171,13 +174,39 @@ impl Desk<'_> {
             limiter.acquire(&ask, self.now())
         });
         match granted {
-            Ok(grant) => Ok(Admission::Reserved {
-                id: grant.id,
-                events: grant.events,
-            }),
+            Ok(grant) => {
+                self.tell_of_limits(&grant.events);
+                Ok(Admission::Reserved {
+                    id: grant.id,
+                    events: grant.events,
+                })
+            }
             Err(NotDone::Failed(Failure::Store(failure))) => self.without_limiter(&failure),
-            Err(not_done) => Err(not_done),
+            Err(not_done) => {
+                if let NotDone::Refused(refused) = &not_done
+                    && let Some(denied) = Fact::limit_denied(call.member, call.tokens, refused)
+                {
+                    self.announce(&[denied]);
+                }
+                Err(not_done)
+            }
         }
+    }
+
+    fn tell_of_limits(&self, events: &[LimitEvent]) {
+        if !events.is_empty() {
+            self.announce(&events.iter().map(Fact::from).collect::<Vec<_>>());
+        }
+    }
+
+    /// Changes the limiter and tells what happened beside it.
+    fn change_limiter(
+        &self,
+        mut step: impl FnMut(&mut Limiter) -> Result<Vec<LimitEvent>, Refusal>,
+    ) -> Result<Vec<LimitEvent>, NotDone> {
+        let events = self.on_whole(|limiter: &mut Limiter| step(limiter))?;
+        self.tell_of_limits(&events);
+        Ok(events)
     }
 
     fn without_limiter(&self, failure: &StoreFailure) -> Result<Admission, NotDone> {
@@ -194,6 +223,14 @@ impl Desk<'_> {
     /// As [`Limiter::record`] says.
     pub fn record(&self, report: &Report<'_>) -> Result<Recorded, NotDone> {
         let recorded = self.on_whole(|limiter: &mut Limiter| limiter.record(report, self.now()))?;
+        let booked = Fact::UsageRecorded {
+            member: recorded.owner.clone(),
+            tokens: recorded.tokens,
+            cost: recorded.cost,
+            reservation: report.reservation.map(|id| id.0),
+        };
+        let beside = recorded.events.iter().map(Fact::from);
+        self.announce(&std::iter::once(booked).chain(beside).collect::<Vec<_>>());
         self.tell_of_budgets(&recorded.events, report.member)?;
         Ok(recorded)
     }
@@ -207,7 +244,27 @@ impl Desk<'_> {
         id: ReservationId,
         member: &Name,
     ) -> Result<Vec<LimitEvent>, NotDone> {
-        self.on_whole(|limiter: &mut Limiter| limiter.release(id, member, self.now()))
+        let events =
+            self.on_whole(|limiter: &mut Limiter| limiter.release(id, member, self.now()))?;
+        let released = Fact::ReservationReleased {
+            reservation: id.0,
+            member: member.clone(),
+        };
+        let beside = events.iter().map(Fact::from);
+        self.announce(&std::iter::once(released).chain(beside).collect::<Vec<_>>());
+        Ok(events)
+    }
+
+    /// Keeps a reservation from lapsing for another while, because its call still runs.
+    ///
+    /// # Errors
+    /// As [`Limiter::renew`] says.
+    pub fn renew_reservation(
+        &self,
+        id: ReservationId,
+        member: &Name,
+    ) -> Result<Vec<LimitEvent>, NotDone> {
+        self.change_limiter(|limiter| limiter.renew(id, member, self.now()))
     }
 
     /// Pauses the whole team until a provider's limit resets. Mail and tasks go on.
@@ -215,7 +272,7 @@ impl Desk<'_> {
     /// # Errors
     /// When that cannot be kept.
     pub fn pause_team(&self, until: Timestamp, why: &str) -> Result<Vec<LimitEvent>, NotDone> {
-        self.on_whole(|limiter: &mut Limiter| Ok(limiter.pause(until, why, self.now())))
+        self.change_limiter(|limiter| Ok(limiter.pause(until, why, self.now())))
     }
 
     /// Ends a pause at once.
@@ -223,15 +280,13 @@ impl Desk<'_> {
     /// # Errors
     /// When that cannot be kept.
     pub fn resume_team(&self) -> Result<Vec<LimitEvent>, NotDone> {
-        self.on_whole(|limiter: &mut Limiter| Ok(limiter.resume(self.now())))
+        self.change_limiter(|limiter| Ok(limiter.resume(self.now())))
     }
 
     /// Refunds everything that a member has set aside.
     pub(super) fn end_reservations(&self, member: &Name) -> Result<Vec<LimitEvent>, NotDone> {
         match self.store.view::<Limiter>(&())? {
-            Some(_) => {
-                self.on_whole(|limiter: &mut Limiter| Ok(limiter.end_member(member, self.now())))
-            }
+            Some(_) => self.change_limiter(|limiter| Ok(limiter.end_member(member, self.now()))),
             None => Ok(Vec::new()),
         }
     }

@@ -4,6 +4,7 @@
 //! before it counts. Taking a message leases it to one reader; only acknowledging closes it. A message that was taken
 //! as often as the team allows and never acknowledged goes to the dead letters, and its sender is told first.
 
+use pitcrew_core::event::Fact as Happening;
 use pitcrew_core::identity::Speaker;
 use pitcrew_core::mailbox::{
     self, Draft, Fact, Intent, Line, Message, MessageKey, OpenMessage, Receipt, compose,
@@ -34,6 +35,8 @@ pub struct Sent {
     pub to: Name,
     /// Whether it stood there before, under the same idempotency key.
     pub again: bool,
+    /// After how many turns without progress it was damped, so that it wakes nobody; `None` is as usual.
+    pub damped: Option<u32>,
 }
 
 /// What came of a broadcast, recipient by recipient.
@@ -81,7 +84,29 @@ impl Desk<'_> {
         draft: &Draft,
     ) -> Result<Sent, NotDone> {
         let message = compose(team, speaker, to, draft, self.fresh_id()?, self.now())?;
-        self.post(&message)
+        let mut judged = self.judge(vec![message])?;
+        let Some(judged) = judged.pop() else {
+            return Err(Refusal::input("body", "must be one message").into());
+        };
+        let message = &judged.message;
+        let sent = self.post(message)?;
+        if sent.again {
+            return Ok(sent);
+        }
+        let mut facts = vec![Happening::MessageSent {
+            id: sent.id.clone(),
+            from: speaker.name.clone(),
+            to: sent.to.clone(),
+            length: message.body.len() as u64,
+            intent: message.intent,
+            reply_to: message.reply_to.clone(),
+        }];
+        facts.extend(self.note_sent(team, &[&judged]));
+        self.announce(&facts);
+        Ok(Sent {
+            damped: judged.damped(),
+            ..sent
+        })
     }
 
     /// Sends a message to every member but the sender, and to the leader. One mailbox that cannot be written keeps
@@ -111,12 +136,33 @@ impl Desk<'_> {
         }
         let next_id = || ids.pop().unwrap_or_default();
         let messages = compose_broadcast(team, speaker, draft, next_id, self.now())?;
-        let mut outcomes = Vec::with_capacity(messages.len());
-        for message in &messages {
-            outcomes.push((
-                Name::new(NameKind::Recipient, &message.to)?,
-                self.post(message),
-            ));
+        let judged = self.judge(messages)?;
+        let mut outcomes = Vec::with_capacity(judged.len());
+        let (mut recipients, mut ids, mut new) = (Vec::new(), Vec::new(), Vec::new());
+        for one in &judged {
+            let sent = self.post(&one.message).map(|sent| Sent {
+                damped: one.damped().filter(|_| !sent.again),
+                ..sent
+            });
+            if let Ok(sent) = &sent
+                && !sent.again
+            {
+                recipients.push(sent.to.clone());
+                ids.push(sent.id.clone());
+                new.push(one);
+            }
+            outcomes.push((Name::new(NameKind::Recipient, &one.message.to)?, sent));
+        }
+        if !ids.is_empty() {
+            let mut facts = vec![Happening::BroadcastSent {
+                from: speaker.name.clone(),
+                recipients,
+                ids,
+                length: draft.body.len() as u64,
+                intent: draft.intent,
+            }];
+            facts.extend(self.note_sent(team, &new));
+            self.announce(&facts);
         }
         Ok(Broadcast { outcomes })
     }
@@ -149,6 +195,7 @@ impl Desk<'_> {
                         id,
                         to: to.clone(),
                         again: true,
+                        damped: None,
                     }),
                     None => self.append(&to, message),
                 }
@@ -166,6 +213,7 @@ impl Desk<'_> {
             id: message.id.clone(),
             to: to.clone(),
             again: false,
+            damped: None,
         })
     }
 
@@ -284,6 +332,13 @@ impl Desk<'_> {
         let fact = Receipt::noted(&message.id, Fact::DeadLettered, self.now(), Some(detail));
         self.store
             .append(&Log::Mailbox(owner.clone()), &[&line_of(&fact)?])?;
+        self.announce(&[Happening::MessageDeadLettered {
+            member: owner.clone(),
+            id: message.id.clone(),
+            from: Name::new(NameKind::Member, &message.from).ok(),
+            attempts,
+        }]);
+        self.note_given_up(&message.id);
         Ok(())
     }
 
@@ -376,6 +431,10 @@ impl Desk<'_> {
         } else {
             let lines: Vec<&[u8]> = receipts.iter().map(Vec::as_slice).collect();
             self.store.append(&Log::Mailbox(owner.clone()), &lines)?;
+            self.announce(&[Happening::MessagesAcknowledged {
+                member: owner.clone(),
+                ids: ids.iter().map(ToString::to_string).collect(),
+            }]);
             // As with every refreshing, the receipts are what counts, and they are durable.
             let _ = self.with_index(owner, |index| {
                 index.cut = None;
@@ -441,6 +500,10 @@ impl Desk<'_> {
             self.store.append(&Log::Mailbox(owner.clone()), &[&line])?;
             Ok(())
         })?;
+        self.announce(&[Happening::MessageRedelivered {
+            member: owner.clone(),
+            id: id.to_string(),
+        }]);
         self.refresh_index(owner);
         Ok(())
     }

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use pitcrew_core::event::Fact;
 use pitcrew_core::roster::Team;
 use pitcrew_core::task::{Task, check_dependencies};
 use pitcrew_core::{Refusal, TaskId};
@@ -28,6 +29,15 @@ pub struct TaskPlan {
 /// How often a number for a task is looked for, at the most.
 const ROUNDS: usize = 256;
 
+/// That a task was added.
+pub(super) fn added((id, task): &(TaskId, Task)) -> Fact {
+    Fact::TaskAdded {
+        task: id.to_string(),
+        assignee: task.assignee.clone(),
+        blocked_by: task.blocked_by.clone(),
+    }
+}
+
 /// Tasks that were not all written.
 #[derive(Debug)]
 pub(super) struct Unwritten {
@@ -48,7 +58,17 @@ impl Desk<'_> {
         let numbers_itself = plans.iter().any(|plan| plan.id.is_none());
         for _ in 0..ROUNDS {
             let tasks = self.lay_out(&team, &self.tasks()?, plans)?;
-            match self.write_tasks(tasks) {
+            let facts: Vec<Fact> = in_order(&tasks)
+                .into_iter()
+                .map(|index| added(&tasks[index]))
+                .collect();
+            let written = self.write_tasks(tasks);
+            let count = match &written {
+                Ok(_) => facts.len(),
+                Err(unwritten) => unwritten.written,
+            };
+            self.announce(&facts[..count]);
+            match written {
                 // Somebody else took the number that was free just now; the next one is tried.
                 Err(Unwritten {
                     written: 0,

@@ -17,6 +17,8 @@ use crate::clock::{ManualClock, SeededEntropy};
 
 mod claims;
 mod discoveries;
+mod events;
+mod exchanges;
 mod limits;
 
 struct Crew {

@@ -4,7 +4,9 @@
 //! What follows a decision (the outbox line, the heartbeat, the word to the leader about blocked dependants) comes
 //! after it is durable, and carries an idempotency key where it must not come twice.
 
+use pitcrew_core::event::Fact;
 use pitcrew_core::mailbox::{Draft, Intent};
+use pitcrew_core::refusal::NameKind;
 use pitcrew_core::roster::Team;
 use pitcrew_core::task::{Claimant, Readiness, Status, Task, claim_token, dependants, readiness};
 use pitcrew_core::{Name, Refusal, TaskId};
@@ -94,6 +96,11 @@ impl Desk<'_> {
             task.claim(&claimant, &ready, self.now())?;
             Ok(task.clone())
         })??;
+        self.announce(&[Fact::TaskClaimed {
+            task: task.id.clone(),
+            member: name.clone(),
+        }]);
+        self.note_progress(name);
         // The claim is durable and is the answer. The heartbeat only repeats it for programs that look there.
         let _ = self.beat(name, 1, true);
         Ok(task)
@@ -179,10 +186,14 @@ impl Desk<'_> {
             self.takes_work()?;
         }
         let now = self.now();
-        let task = self.change(id, |task| {
+        let (_, task) = self.change(id, |task| {
             let result = change.result.map(str::to_string);
             task.transition(change.from, change.to, change.token, result, now)
         })?;
+        self.announce(&[moved(&task, change)]);
+        if let Some(owner) = named(task.owner.as_deref()) {
+            self.note_progress(&owner);
+        }
         if let Some(worker) = worker {
             // The change is durable and is the answer; the outbox only repeats it.
             let _ = self.report(worker, &task, change.result);
@@ -201,7 +212,12 @@ impl Desk<'_> {
     /// # Errors
     /// As [`Task::take_back`] says.
     pub fn take_back(&self, id: &TaskId, token: Option<&str>) -> Result<Task, NotDone> {
-        self.change(id, |task| task.take_back(token))
+        let (owner, task) = self.change(id, |task| task.take_back(token))?;
+        self.announce(&[Fact::TaskTakenBack {
+            task: task.id.clone(),
+            owner: named(owner.as_deref()),
+        }]);
+        Ok(task)
     }
 
     /// Puts a failed task back on the leader's word.
@@ -210,18 +226,23 @@ impl Desk<'_> {
     /// As [`Task::retry`] says, and `shut_down`.
     pub fn retry(&self, id: &TaskId) -> Result<Task, NotDone> {
         self.takes_work()?;
-        self.change(id, |task| task.retry(None))
+        let (_, task) = self.change(id, |task| task.retry(None))?;
+        let retried = task.id.clone();
+        self.announce(&[Fact::TaskRetried { task: retried }]);
+        Ok(task)
     }
 
+    /// Changes a task and answers it with whose it was before.
     fn change(
         &self,
         id: &TaskId,
         mut step: impl FnMut(&mut Task) -> Result<(), Refusal>,
-    ) -> Result<Task, NotDone> {
-        let changed = self.store.update::<Task, Task, Refusal>(id, |slot| {
+    ) -> Result<(Option<String>, Task), NotDone> {
+        let changed = self.store.update::<Task, _, Refusal>(id, |slot| {
             let task = slot.as_mut().ok_or_else(|| not_found(id))?;
+            let owner = task.owner.clone();
             step(task)?;
-            Ok(task.clone())
+            Ok((owner, task.clone()))
         })?;
         Ok(changed?)
     }
@@ -275,13 +296,13 @@ impl Desk<'_> {
                 .map(|task| task.id.as_str())
                 .collect();
             if !waiting.is_empty() {
-                self.announce(failed, &waiting)?;
+                self.tell_of_blocked(failed, &waiting)?;
             }
         }
         Ok(())
     }
 
-    fn announce(&self, failed: &Task, waiting: &[&str]) -> Result<(), NotDone> {
+    fn tell_of_blocked(&self, failed: &Task, waiting: &[&str]) -> Result<(), NotDone> {
         let team = self.roster()?;
         let owner = failed
             .owner
@@ -304,8 +325,40 @@ impl Desk<'_> {
             name: owner,
             verified: false,
         };
-        self.send_as(&team, &speaker, pitcrew_core::name::LEADER, &notice)?;
+        let sent = self.send_as(&team, &speaker, pitcrew_core::name::LEADER, &notice)?;
+        if !sent.again {
+            let blocked = waiting.iter().map(|task| Fact::TaskBlocked {
+                task: (*task).to_string(),
+                by: failed.id.clone(),
+            });
+            self.announce(&blocked.collect::<Vec<_>>());
+        }
         Ok(())
+    }
+}
+
+fn named(name: Option<&str>) -> Option<Name> {
+    name.and_then(|name| Name::new(NameKind::Member, name).ok())
+}
+
+/// What became of a task by a change that was made.
+fn moved(task: &Task, change: Change<'_>) -> Fact {
+    let (id, owner) = (task.id.clone(), named(task.owner.as_deref()));
+    let length = task.result.as_ref().map_or(0, String::len) as u64;
+    match task.status {
+        Status::InProgress => Fact::TaskProgressed { task: id, owner },
+        Status::Completed => Fact::TaskCompleted {
+            task: id,
+            owner,
+            length,
+        },
+        Status::Failed => Fact::TaskFailed {
+            task: id,
+            owner,
+            length,
+        },
+        Status::Pending if change.from == Status::Failed.word() => Fact::TaskRetried { task: id },
+        Status::Pending => Fact::TaskReleased { task: id },
     }
 }
 

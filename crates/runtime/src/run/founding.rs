@@ -63,7 +63,10 @@ pub(super) async fn ground(
         .project
         .create_team(&setup.file.name, &blueprint.team)?
     {
-        Creation::Created(_) => Founded::Anew,
+        Creation::Created(_) => {
+            desk.tell_founded(&blueprint);
+            Founded::Anew
+        }
         Creation::Taken(there) if there == setup.file.name.as_str() => Founded::Before,
         Creation::Taken(there) => {
             return Err(NotDone::from(Refusal::TeamExists { team: there }).into());

@@ -2,12 +2,15 @@
 
 use std::time::Instant;
 
+use pitcrew_core::Name;
 use pitcrew_core::board::Discovery;
 use pitcrew_core::claim::Request;
+use pitcrew_core::event::Fact;
 use pitcrew_core::limiter::Limiter;
+use pitcrew_core::mailbox::Draft;
 use pitcrew_core::roster::Team;
 use pitcrew_runtime::clock::{Clock, ManualClock, SeededEntropy, SystemClock};
-use pitcrew_runtime::desk::Desk;
+use pitcrew_runtime::desk::{Credentials, Desk};
 use pitcrew_store::{Log, MemoryStore, Store, StoreExt};
 
 use crate::{call, file, limits, lines, name, team};
@@ -47,6 +50,7 @@ pub(crate) fn run() {
     for entries in [0, 1_000, 10_000, 100_000] {
         calls(entries);
     }
+    sends();
     for (held, found) in [(1, 0), (1_000, 0), (1_000, 100_000)] {
         claims(held, found);
     }
@@ -89,6 +93,42 @@ fn calls(entries: u64) {
         }
     });
     row("acquire+record, calls in the window", entries, best, CALLS);
+}
+
+/// A message with its event, and what the event costs of it.
+fn sends() {
+    const COUNT: u64 = 50_000;
+    let (team, entropy) = (name("t"), SeededEntropy::new(1));
+    let (clock, to) = (SystemClock, "leader");
+    let who = Credentials {
+        token: None,
+        claimed: Some("leader".into()),
+    };
+    let draft = Draft::text("a line of a few words for the leader");
+    let best = rate(COUNT, || {
+        let store = store();
+        let desk = Desk::new(&team, &store, &clock, &entropy);
+        for _ in 0..COUNT {
+            desk.send(&who, to, &draft).expect("a mailbox");
+        }
+    });
+    row("send, its event included", 0, best, 0.0);
+    let store = store();
+    let desk = Desk::new(&team, &store, &clock, &entropy);
+    let fact = Fact::MessageSent {
+        id: "0f19b6fc-c729-44d6-8477-d83cec2c304a".into(),
+        from: name("worker-0"),
+        to: Name::leader(),
+        length: 36,
+        intent: None,
+        reply_to: None,
+    };
+    let best = rate(COUNT, || {
+        for _ in 0..COUNT {
+            desk.announce(std::slice::from_ref(&fact));
+        }
+    });
+    row("the event alone", 0, best, 0.0);
 }
 
 /// Claims with so many held and so many findings stored.

@@ -3,11 +3,14 @@
 //! What always holds:
 //! - A record is one `write` on `O_APPEND`, with its line end. If it came out short it is finished or taken back.
 //! - A line that a crash cut short gets its line end from the next append, once, because that runs under the lock.
-//! - The log was synced before an append answers. The sync comes after the lock, so that writers who wait for each
-//!   other's lines share one; until then a reader may see a line that is not acknowledged yet.
+//! - The log was synced before an append answers, unless its records are not waited for ([`Log::durability`]). The sync
+//!   comes after the lock, so that writers who wait for each other's lines share one; until then a reader may see a
+//!   line that is not acknowledged yet.
 //! - A log that has a byte in it also has a lasting entry in its folder.
 //! - A reader never sees half a line: its pages end at a line end, whatever is being written behind it. Of a line that
 //!   is longer than any record it sees the beginning, so that memory stays bounded whatever stands in the file.
+//!
+//! - Cursors of a log of which the oldest part goes (`parts`) count from where it once began.
 //!
 //! The reference appends without a lock, also in one write; its lines and ours do not mix.
 
@@ -19,7 +22,11 @@ use std::time::Duration;
 use super::folder::{Folder, Stamp, stamp};
 use super::lock;
 use crate::failure::StoreFailure;
-use crate::port::{Cursor, Log, Page};
+use crate::port::{Cursor, Durability, Log, Page};
+
+mod parts;
+
+pub use parts::Rotation;
 
 /// How often a log that is replaced again and again is opened anew.
 const OPENINGS: u32 = 64;
@@ -38,6 +45,7 @@ pub(super) struct LogFile<'a> {
     pub(super) folder: &'a Folder,
     pub(super) name: &'a str,
     pub(super) log: &'a Log,
+    pub(super) rotation: Rotation,
 }
 
 /// One append, from where the log ended before it.
@@ -47,6 +55,10 @@ struct Written {
 }
 
 impl LogFile<'_> {
+    fn is_synced(&self) -> bool {
+        self.log.durability() == Durability::Synced
+    }
+
     fn failed(&self, what: &'static str) -> impl Fn(io::Error) -> StoreFailure + '_ {
         move |refused| StoreFailure::io(what, &self.folder.child(self.name), refused)
     }
@@ -68,14 +80,21 @@ impl LogFile<'_> {
                 continue;
             };
             let cut = self.make_ready(&file, &now)?;
+            if self.log.is_rotated() && now.size >= self.rotation.at {
+                self.begin_anew(&file, cut)?;
+                continue;
+            }
+            let base = self.base()?;
             let written = self.write(&file, records, cut)?;
             drop(held);
-            if let Err(refused) = file.sync_data() {
+            if self.is_synced()
+                && let Err(refused) = file.sync_data()
+            {
                 let _held = lock::exclusive(&file, &path, patience)?;
                 take_back(&file, &written);
                 return Err(self.failed("sync")(refused));
             }
-            return Ok(written.start + u64::from(cut));
+            return Ok(base + written.start + u64::from(cut));
         }
         Err(self.failed("append to")(io::ErrorKind::NotFound.into()))
     }
@@ -94,7 +113,9 @@ impl LogFile<'_> {
     /// Answers whether the log ends in the middle of a line. An empty log gets a lasting entry in its folder first.
     fn make_ready(&self, file: &File, now: &Stamp) -> Result<bool, StoreFailure> {
         if now.size == 0 {
-            self.folder.sync()?;
+            if self.is_synced() {
+                self.folder.sync()?;
+            }
             return Ok(false);
         }
         let mut last = [0];
@@ -149,8 +170,18 @@ impl LogFile<'_> {
         })
     }
 
+    /// Where the log ends now.
+    pub(super) fn end(&self) -> Result<Cursor, StoreFailure> {
+        let base = self.base()?;
+        let now = self.folder.stamp(self.name)?;
+        Ok(base + now.map_or(0, |now| now.size))
+    }
+
     /// Reads whole lines, as [`crate::port::Store::read`] says.
     pub(super) fn read(&self, from: Cursor, limit: usize) -> Result<Page, StoreFailure> {
+        if self.log.is_rotated() {
+            return self.read_parts(from, limit);
+        }
         let opened = self.folder.file(self.name)?;
         let len = opened.as_ref().map_or(0, |(_, now)| now.size);
         let Some((file, _)) = opened.filter(|_| from <= len) else {

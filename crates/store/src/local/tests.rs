@@ -18,6 +18,7 @@ mod links;
 mod logs;
 mod marks;
 mod projects;
+mod rotation;
 mod watching;
 
 pub(crate) fn name(text: &str) -> Name {

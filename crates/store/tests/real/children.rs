@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use pitcrew_core::task::{Claimant, Readiness, Task};
 use pitcrew_core::time::Timestamp;
 use pitcrew_store::local::Creation;
-use pitcrew_store::{LocalStore, Log, Project, Store, StoreExt, StoreFailure};
+use pitcrew_store::{LocalStore, Log, Project, Rotation, Store, StoreExt, StoreFailure};
 
 use super::{Counter, id, name, team};
 
@@ -93,6 +93,7 @@ fn a_child_does_its_job() {
     let store = project.team(&name("t"));
     match words[1..] {
         ["append", writer, count, pad] => append(&store, writer, number(count), number(pad)),
+        ["event", writer, count] => event(store.clone(), writer, number(count)),
         ["append_until_full", pad] => append_until_full(&store, number(pad)),
         ["count", times, pad] => count(&store, number(times), number(pad)),
         ["claim", worker, tasks] => claim(&store, worker, number(tasks)),
@@ -122,6 +123,23 @@ fn append(store: &LocalStore, writer: &str, count: usize, pad: usize) {
         store
             .append(&Log::Mailbox(name("w1")), &[record.as_bytes()])
             .unwrap();
+        acknowledge(n);
+    }
+}
+
+/// A log whose files are full after a few lines.
+pub(crate) fn rotating(store: LocalStore) -> LocalStore {
+    store.rotating(Rotation {
+        at: 2_000,
+        keep: 10_000,
+    })
+}
+
+fn event(store: LocalStore, writer: &str, count: usize) {
+    let store = rotating(store);
+    for n in 0..count {
+        let record = record(writer, n, 100);
+        store.append(&Log::Events, &[record.as_bytes()]).unwrap();
         acknowledge(n);
     }
 }

@@ -194,3 +194,74 @@ fn real_a_document_is_whole_and_never_goes_back_though_writers_are_killed() {
         .collect();
     assert!(left.is_empty(), "{left:?}");
 }
+
+/// What a follower has met, as `(writer, number)`, and how many lines were no record.
+fn follow(store: &LocalStore, from: &mut Cursor, met: &mut Vec<(String, usize)>) -> usize {
+    let mut damage = 0;
+    loop {
+        let page = store.read(&Log::Events, *from, 3_000).unwrap();
+        assert!(page.base >= *from, "a line comes twice");
+        for line in page.lines() {
+            match read_record(line.bytes) {
+                Ok(Line::Message(message, _)) => {
+                    let (writer, n) = message.id.split_once('-').unwrap();
+                    met.push((writer.to_owned(), n.parse().unwrap()));
+                }
+                _ => damage += 1,
+            }
+        }
+        let moved = page.next != *from;
+        *from = page.next;
+        if page.at_end || !moved {
+            return damage;
+        }
+    }
+}
+
+#[test]
+fn real_writers_that_rotate_a_log_and_are_killed_lose_a_follower_nothing() {
+    let mut chance = Chance::new();
+    let (dir, store) = project();
+    let store = super::children::rotating(store);
+    let killed: Vec<u64> = (0..2).map(|_| 1 + chance.below(100)).collect();
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let follower = scope.spawn(|| {
+            let (mut from, mut met, mut damage) = (0, Vec::new(), 0);
+            while !done.load(Ordering::Acquire) {
+                damage += follow(&store, &mut from, &mut met);
+            }
+            damage += follow(&store, &mut from, &mut met);
+            (met, damage)
+        });
+        let writers: Vec<_> = (0..6)
+            .map(|writer| {
+                let (root, killed) = (dir.path(), killed.get(writer).copied());
+                scope.spawn(move || {
+                    let name = format!("e{writer}");
+                    let mut running = Running::start(command(root, &["event", &name, "150"]));
+                    let mut acknowledged = 0;
+                    while killed.is_none_or(|at| acknowledged != at) && running.next().is_some() {
+                        acknowledged += 1;
+                    }
+                    if killed.is_some() {
+                        running.kill();
+                    }
+                    let (rest, _) = running.finish();
+                    (name, acknowledged as usize + rest.len())
+                })
+            })
+            .collect();
+        let counts: Vec<(String, usize)> =
+            writers.into_iter().map(|one| one.join().unwrap()).collect();
+        done.store(true, Ordering::Release);
+        let (met, damage) = follower.join().unwrap();
+        assert!(damage <= killed.len(), "{damage}");
+        for (writer, acknowledged) in counts {
+            let own = met.iter().filter(|(name, _)| *name == writer);
+            let own: Vec<usize> = own.map(|(_, n)| *n).collect();
+            assert_eq!(own, (0..own.len()).collect::<Vec<_>>(), "{writer}");
+            assert!(own.len() >= acknowledged, "{writer}");
+        }
+    });
+}

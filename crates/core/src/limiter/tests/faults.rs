@@ -339,3 +339,31 @@ fn f9_the_jitter_is_spread_and_always_the_same() {
     assert_eq!(waits[7], jitter_ms(&name("worker-7"), at(0), 10_000));
     assert_eq!(jitter_ms(&name("ada"), at(0), 0), 0);
 }
+
+#[test]
+fn a_renewed_reservation_outlives_its_time_and_those_around_it_do_not() {
+    let ttl = i64::try_from(RESERVATION_TTL_MS).unwrap();
+    let (w1, w2) = (name("w1"), name("w2"));
+    let mut limiter = Limiter::default();
+    let mut ask = |member: &Name, now| limiter.acquire(&Ask::new(member, 5), at(now)).unwrap().id;
+    let (long, short) = (ask(&w1, 0), ask(&w2, 10));
+    let late = ask(&w2, 20);
+    assert_eq!(limiter.renew(long, &w1, at(ttl - 1)), Ok(Vec::new()));
+    assert_eq!(limiter.next_deadline(), Some(at(ttl + 10)));
+    let lapsed = |events: Vec<LimitEvent>| -> Vec<ReservationId> {
+        let ids = events.into_iter().filter_map(|event| match event {
+            LimitEvent::ReservationLapsed { reservation } => Some(reservation.id),
+            _ => None,
+        });
+        ids.collect()
+    };
+    assert_eq!(lapsed(limiter.sweep(at(ttl + 15))), [short]);
+    assert_eq!(lapsed(limiter.sweep(at(ttl + 25))), [late]);
+    assert_eq!(
+        limiter.renew(short, &w2, at(ttl + 30)).unwrap_err().code(),
+        "already_settled"
+    );
+    assert_eq!(lapsed(limiter.sweep(at(2 * ttl - 1))), [long]);
+    let text = serde_json::to_string(&limiter).unwrap();
+    assert_eq!(serde_json::from_str::<Limiter>(&text).unwrap(), limiter);
+}

@@ -8,11 +8,12 @@ use pitcrew_runtime::clock::Clock;
 use pitcrew_runtime::desk::{Admission, NotDone, Spending};
 use serde_json::{Value, json};
 
-use super::{ceiling, dollars, say};
+use super::{dollars, say};
 use crate::cli::{Entry, Run};
 use crate::commands::attention::{Attention, Event};
 use crate::context::{CLOCK, Context, OpenTeam};
 use crate::halt::{Exit, Halt};
+use crate::prices::estimate;
 use crate::span::parse as parse_span;
 use crate::ui::Layout;
 
@@ -85,7 +86,7 @@ impl Call {
         let call = Spending {
             member,
             tokens: self.tokens,
-            cost: self.cost.or_else(|| ceiling(model, self.tokens)),
+            cost: estimate(context, team, model, self.tokens, self.cost)?,
             task: task.as_ref(),
             model,
         };

@@ -37,12 +37,12 @@ const KINDS: [&str; 4] = [
 ///
 /// # Errors
 /// `invalid_usage` when it is no report.
-pub(super) fn from_file(text: &[u8]) -> Result<Option<UsageReport>, Refusal> {
+pub(super) fn from_file(text: &[u8], prices: &PriceTable) -> Result<Option<UsageReport>, Refusal> {
     if text.trim_ascii().is_empty() {
         return Ok(None);
     }
     let report: Value = serde_json::from_slice(text).unwrap_or(Value::Null);
-    read(&report)?
+    read(&report, prices)?
         .map(Some)
         .ok_or_else(|| Refusal::InvalidUsage {
             field: "PITCREW_USAGE".to_string(),
@@ -55,18 +55,21 @@ pub(super) fn from_file(text: &[u8]) -> Result<Option<UsageReport>, Refusal> {
 ///
 /// # Errors
 /// `invalid_usage` when it is a report with a number that cannot be.
-pub(super) fn from_output(printed: &[u8]) -> Result<Option<UsageReport>, Refusal> {
+pub(super) fn from_output(
+    printed: &[u8],
+    prices: &PriceTable,
+) -> Result<Option<UsageReport>, Refusal> {
     let last = printed
         .trim_ascii_end()
         .rsplit(|byte| *byte == b'\n')
         .next();
     match last.and_then(|line| serde_json::from_slice::<Value>(line).ok()) {
-        Some(report) => read(&report),
+        Some(report) => read(&report, prices),
         None => Ok(None),
     }
 }
 
-fn read(report: &Value) -> Result<Option<UsageReport>, Refusal> {
+fn read(report: &Value, prices: &PriceTable) -> Result<Option<UsageReport>, Refusal> {
     let Value::Object(_) = report else {
         return Ok(None);
     };
@@ -93,7 +96,6 @@ fn read(report: &Value) -> Result<Option<UsageReport>, Refusal> {
             cost = input::dollars(key, place.get(key))?;
         }
     }
-    let prices = PriceTable::default();
     let priced = || {
         prices
             .find(model?)
@@ -132,7 +134,7 @@ mod tests {
     use super::*;
 
     fn report(text: &str) -> Result<Option<(u64, Option<u64>)>, &'static str> {
-        let read = from_output(text.as_bytes());
+        let read = from_output(text.as_bytes(), &PriceTable::default());
         read.map(|report| report.map(|report| (report.tokens, report.cost.map(Micros::get))))
             .map_err(|refused| refused.code())
     }
@@ -176,7 +178,7 @@ mod tests {
         ] {
             assert_eq!(report(bad), Err("invalid_usage"), "{bad}");
         }
-        assert!(from_file(b"NaN").is_err());
-        assert_eq!(from_file(b" \n"), Ok(None));
+        assert!(from_file(b"NaN", &PriceTable::default()).is_err());
+        assert_eq!(from_file(b" \n", &PriceTable::default()), Ok(None));
     }
 }

@@ -6,15 +6,19 @@
 //! | reports what it used | that |
 //! | reports nothing, or nonsense | the estimate, because it may have called the model |
 //!
+//! The reservation is renewed as long as the command runs, however long that is.
+//!
 //! The command's output is handed on as it comes. It runs as a group of its own, reads nothing, and ends with us.
 
 use std::ffi::OsString;
 use std::sync::Arc;
+use std::time::Duration;
 
 use pitcrew_core::limiter::{Recorded, Report, ReservationId};
 use pitcrew_core::{Name, Refusal};
-use pitcrew_runtime::clock::SystemClock;
+use pitcrew_runtime::clock::{Pulse, SystemClock};
 use pitcrew_runtime::desk::Admission;
+use pitcrew_runtime::prices::Prices;
 use pitcrew_runtime::process::{
     Capture, Ended, Environment, Group, Interrupts, Launch, Mark, Stream, Urgency,
 };
@@ -27,6 +31,7 @@ use super::{say, settle};
 use crate::cli::{Entry, Run};
 use crate::context::{Context, OpenTeam};
 use crate::halt::{Exit, Halt};
+use crate::prices;
 use crate::ui::{Layout, hand_on};
 
 /// The variable that names the file for the report.
@@ -34,6 +39,10 @@ const VARIABLE: &str = "PITCREW_USAGE";
 
 /// The largest report that is read, in bytes: the last line of a chatty agent may be long.
 const LARGEST_REPORT: usize = 1024 * 1024;
+
+/// The bounds on how often a reservation is renewed.
+const SOONEST: Duration = Duration::from_millis(100);
+const LATEST: Duration = Duration::from_secs(60);
 
 /// The row of this command.
 pub(super) const ENTRY: Entry =
@@ -60,6 +69,8 @@ impl Run for RunCommand {
     fn run(self, context: &mut Context<'_>) -> Result<Exit, Halt> {
         let team = context.open_team()?;
         let me = context.me(&team)?;
+        // Before anything is set aside: what is reported cannot be priced later by a file that makes no sense.
+        let prices = prices::load(context)?;
         let Some(admission) = self.call.admitted(context, &team, &me)? else {
             return Ok(Exit::Interrupted);
         };
@@ -71,6 +82,7 @@ impl Run for RunCommand {
             team: &team,
             member: &me,
             call: &self.call,
+            prices,
             id,
             files: team.store.worker(&me),
             file: format!("usage-{}.json", team.desk().fresh_id()?),
@@ -87,6 +99,7 @@ struct Job<'a> {
     team: &'a OpenTeam,
     member: &'a Name,
     call: &'a Call,
+    prices: Prices,
     id: Option<ReservationId>,
     files: WorkerFiles,
     /// The file for the report.
@@ -165,9 +178,11 @@ impl Job<'_> {
             let group = Group::spawn(launch, Arc::new(SystemClock))
                 .map_err(|refused| system("start the command")(refused.to_string()))?;
             let mut interrupted = false;
+            let mut alive = Pulse::every(self.renewals());
             let ended = loop {
                 tokio::select! {
                     ended = group.ended() => break ended,
+                    () = alive.beat() => self.renew(),
                     wish = interrupts.next() => {
                         interrupted = true;
                         match wish.urgency {
@@ -182,12 +197,27 @@ impl Job<'_> {
         })
     }
 
+    /// How often the reservation is renewed while the command runs: three times before it would lapse.
+    fn renewals(&self) -> Duration {
+        let limiter = self.team.desk().limiter();
+        let ttl = limiter.map_or(0, |limiter| limiter.limits().reservation_ttl_ms);
+        Duration::from_millis(ttl / 3).clamp(SOONEST, LATEST)
+    }
+
+    /// Keeps the reservation while the command runs.
+    fn renew(&self) {
+        if let Some(id) = self.id {
+            // One that cannot be renewed now is at the next turn. Should it lapse, what is used is booked all the same.
+            let _ = self.team.desk().renew_reservation(id, self.member);
+        }
+    }
+
     fn reported(&self, printed: &[u8]) -> Result<Option<UsageReport>, Refusal> {
         let text = self.files.tail(&self.file, LARGEST_REPORT as u64);
         let text = text.map_err(|failure| Refusal::input(VARIABLE, &failure.to_string()))?;
-        match report::from_file(&text.unwrap_or_default())? {
+        match report::from_file(&text.unwrap_or_default(), self.prices.table())? {
             Some(reported) => Ok(Some(reported)),
-            None => report::from_output(printed),
+            None => report::from_output(printed, self.prices.table()),
         }
     }
 

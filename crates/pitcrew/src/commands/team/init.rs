@@ -92,6 +92,7 @@ pub(super) fn found(project: &Project, name: Name, plan: &Plan) -> Result<Founde
     if let Creation::Taken(there) = created {
         return Err(Refusal::TeamExists { team: there }.into());
     }
+    desk.tell_founded(&blueprint);
     let tasks = blueprint.tasks.into_iter().map(|(id, _)| id).collect();
     let folder = team.store.folder().display().to_string();
     Ok(Founded {

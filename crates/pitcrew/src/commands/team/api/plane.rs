@@ -13,10 +13,11 @@ use pitcrew_runtime::desk::{ClaimTurn, ClaimWish, Credentials, Finding, Spending
 use serde_json::{Value, json};
 
 use super::{Answer, Call};
-use crate::commands::limits::{acquire, ceiling, settle, status};
+use crate::commands::limits::{acquire, settle, status};
 use crate::commands::{claims, discover, discoveries, release};
 use crate::context::OpenTeam;
 use crate::halt::{Exit, Halt};
+use crate::prices::estimate;
 
 /// The longest that one request waits for lines, in milliseconds.
 const LONGEST_WAIT_MS: i64 = 600_000;
@@ -212,11 +213,13 @@ pub(super) fn limit_acquire(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
     let task = call.task()?;
     let team = call.open_known()?;
     let member = call.member(&team)?;
-    let model = call.optional("model")?;
+    let model = call.optional("model")?.map(str::to_string);
+    let model = model.as_deref();
+    let cost = estimate(call.context, &team, model, tokens, cost)?;
     let admission = team.desk().acquire(&Spending {
         member: &member,
         tokens,
-        cost: cost.or_else(|| ceiling(model, tokens)),
+        cost,
         task: task.as_ref(),
         model,
     })?;

@@ -16,12 +16,8 @@ use serde_json::{Value, json};
 
 use crate::commands;
 use crate::commands::team::api;
-<<<<<<< HEAD
 use crate::commands::team::start::is_crew_word;
-use crate::context::Context;
-=======
 use crate::context::{Context, UNSAID};
->>>>>>> main
 use crate::environment::Environment;
 use crate::halt::{Exit, Halt};
 use crate::hints;

@@ -70,10 +70,7 @@ pub(crate) const SECTIONS: &[Section] = &[
             run::ENTRY,
             team::ENTRY,
             who::ENTRY,
-<<<<<<< HEAD
-=======
             events::ENTRY,
->>>>>>> main
             pane::ENTRY,
             #[cfg(feature = "mcp")]
             mcp::ENTRY,

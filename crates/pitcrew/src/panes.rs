@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use pitcrew_core::Name;
 use pitcrew_core::mailbox::{Draft, Intent};
 use pitcrew_core::roster::Team;
-use pitcrew_runtime::desk::Desk;
+use pitcrew_runtime::desk::{Desk, Sent};
 use pitcrew_runtime::panes::{
     Bell, Occasion, PaneError, Site, Standing, Wakened, seat_of, wake_member,
 };
@@ -141,14 +141,20 @@ pub(crate) fn wake(
     }
 }
 
-/// Wakes one recipient.
+/// Wakes the recipient of one message, unless it is one that wakes nobody.
 pub(crate) fn wake_one(
     context: &mut Context<'_>,
     team: &OpenTeam,
-    to: &Name,
+    sent: &Sent,
     draft: &Draft,
 ) -> Wakened {
-    let mut woken = wake(context, team, std::slice::from_ref(to), draft);
+    if sent.again {
+        return Wakened::not("sent_before", "");
+    }
+    if sent.damped.is_some() {
+        return Wakened::not("damped", "");
+    }
+    let mut woken = wake(context, team, std::slice::from_ref(&sent.to), draft);
     woken.pop().unwrap_or_else(|| Wakened::not("no_pane", ""))
 }
 
@@ -172,7 +178,7 @@ pub(crate) fn words(to: &Name, wakened: &Wakened) -> Option<String> {
             "{to} is busy; its program keeps the wake for later"
         )),
         Wakened::NotWoken {
-            reason: "no_pane" | "only_informs",
+            reason: "no_pane" | "only_informs" | "sent_before" | "damped",
             ..
         } => None,
         Wakened::NotWoken { reason, why } if why.is_empty() => {

@@ -63,7 +63,7 @@ pub(crate) fn wake_all(
     outcome: &Outcome,
     draft: &Draft,
 ) -> Vec<(Name, Wakened)> {
-    let anew = reached(outcome).filter(|(_, sent)| !sent.again);
+    let anew = reached(outcome).filter(|(_, sent)| !sent.again && sent.damped.is_none());
     let names: Vec<Name> = anew.map(|(to, _)| to.clone()).collect();
     let woken = panes::wake(context, team, &names, draft);
     names.into_iter().zip(woken).collect()

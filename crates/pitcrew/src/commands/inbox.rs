@@ -196,7 +196,7 @@ impl Inbox {
             return Ok(Exit::Done);
         }
         if taken.attempt == 1 {
-            desk.note_shown(owner, &id)?;
+            desk.note_message_shown(owner, &id)?;
         }
         if !context.ui.json {
             context.ui.say(&format!(

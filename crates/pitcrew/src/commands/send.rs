@@ -1,6 +1,5 @@
 //! `send`: one message to one member or the leader.
 
-use pitcrew_runtime::panes::Wakened;
 use serde_json::json;
 
 use super::body::Body;
@@ -36,10 +35,7 @@ impl Run for Send {
         let who = context.credentials(&team.name);
         let draft = self.body.draft(context)?;
         let sent = team.desk().send(&who, &self.to, &draft)?;
-        let wakened = match sent.again {
-            true => Wakened::not("sent_before", ""),
-            false => panes::wake_one(context, &team, &sent.to, &draft),
-        };
+        let wakened = panes::wake_one(context, &team, &sent, &draft);
         if context.ui.json {
             let mut answer =
                 json!({ "ok": true, "messageId": sent.id, "nudged": wakened.is_woken() });
@@ -53,17 +49,14 @@ impl Run for Send {
             context.ui.json(&answer, Layout::Pretty);
         } else {
             context.ui.line(&sent.id);
-<<<<<<< HEAD
-            if let Some(words) = panes::words(&sent.to, &wakened) {
-                context.ui.say(&words);
-=======
             if let Some(turns) = sent.damped {
                 let to = &sent.to;
                 context.ui.say(&format!(
                     "it arrives, and {to} is not woken by it: {turns} answers in turn and no task moved; go on with \
                      your work, or ask the leader"
                 ));
->>>>>>> main
+            } else if let Some(words) = panes::words(&sent.to, &wakened) {
+                context.ui.say(&words);
             }
         }
         Ok(Exit::Done)

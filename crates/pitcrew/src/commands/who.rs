@@ -19,11 +19,8 @@ pub(crate) const ENTRY: Entry =
 
 /// List the members: seat, role, task, unread mail
 ///
-<<<<<<< HEAD
-/// Below a member stands how it is, when it sits in a pane, and the lines that it holds.
-=======
-/// Below a member stand the lines that it holds, and what it waits for: a reply, lines, a task of others, its provider.
->>>>>>> main
+/// Below a member stands how it is, when it sits in a pane, the lines that it holds, and what it waits for: a reply, lines,
+/// a task of others, its provider.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Who {}
 

@@ -98,7 +98,7 @@ impl Desk<'_> {
     ///
     /// # Errors
     /// When that cannot be kept.
-    pub fn note_shown(&self, owner: &Name, id: &str) -> Result<(), NotDone> {
+    pub fn note_message_shown(&self, owner: &Name, id: &str) -> Result<(), NotDone> {
         let receipt = line_of(&Receipt::noted(id, Fact::Shown, self.now(), None))?;
         self.store
             .append(&Log::Mailbox(owner.clone()), &[&receipt])?;

@@ -6,7 +6,6 @@ use pitcrew_core::mailbox::{Draft, Intent};
 use pitcrew_core::refusal::NameKind;
 use pitcrew_core::{Name, Refusal};
 use pitcrew_runtime::desk::{Credentials, Which};
-use pitcrew_runtime::panes::Wakened;
 use serde_json::{Value, json};
 
 use super::{Answer, Call};
@@ -93,10 +92,7 @@ pub(super) fn send(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
     call.required("from")?;
     let team = call.open()?;
     let sent = team.desk().send(&call.from(&team)?, &to, &draft)?;
-    let wakened = match sent.again {
-        true => Wakened::not("sent_before", ""),
-        false => panes::wake_one(call.context, &team, &sent.to, &draft),
-    };
+    let wakened = panes::wake_one(call.context, &team, &sent, &draft);
     let mut answer = json!({ "ok": true, "messageId": sent.id, "nudged": wakened.is_woken() });
     answer["wake"] = panes::value(&wakened);
     done(answer)

@@ -158,6 +158,19 @@ pub(crate) fn wake_one(
     woken.pop().unwrap_or_else(|| Wakened::not("no_pane", ""))
 }
 
+/// Adds what came of a wake to an answer. Of a recipient without a pane there is nothing to say beside the reference's
+/// own `nudged: false`.
+pub(crate) fn tell(wakened: &Wakened, answer: &mut Value) {
+    if !is_seatless(wakened) {
+        answer["wake"] = value(wakened);
+    }
+}
+
+/// Whether nobody could be woken because nobody sits in a pane.
+pub(crate) fn is_seatless(wakened: &Wakened) -> bool {
+    matches!(wakened, Wakened::NotWoken { reason: "no_pane", .. })
+}
+
 /// A wake as JSON: `{"outcome": …, "reason"?: …, "why"?: …}`.
 pub(crate) fn value(wakened: &Wakened) -> Value {
     let mut value = json!({ "outcome": wakened.word() });

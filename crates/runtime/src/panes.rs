@@ -35,7 +35,7 @@ use crate::wake::WakeError;
 
 pub use ending::{LifeEnd, PanesEnded, end_all, end_life};
 pub use first_line::Begun;
-pub use launch::{Crew, Launched, launch, session_of};
+pub use launch::{Crew, Launched, Place, delivery_folder, launch, session_of};
 pub use leader::{forget_leader, register_leader};
 pub use restart::{Restarted, restart};
 pub use site::{Site, Start};

@@ -104,12 +104,16 @@ pub(crate) fn answer(outcome: &Outcome, woken: &[(Name, Wakened)]) -> Value {
     if !errors.is_empty() {
         answer["errors"] = errors.into();
     }
-    let wakes = woken.iter().map(|(to, wakened)| {
+    let seated = woken.iter().filter(|(_, wakened)| !panes::is_seatless(wakened));
+    let wakes = seated.map(|(to, wakened)| {
         let mut wake = panes::value(wakened);
         wake["to"] = to.as_str().into();
         wake
     });
-    answer["wakes"] = wakes.collect();
+    let wakes: Vec<Value> = wakes.collect();
+    if !wakes.is_empty() {
+        answer["wakes"] = wakes.into();
+    }
     answer
 }
 

@@ -39,7 +39,7 @@ impl Run for Send {
         if context.ui.json {
             let mut answer =
                 json!({ "ok": true, "messageId": sent.id, "nudged": wakened.is_woken() });
-            answer["wake"] = panes::value(&wakened);
+            panes::tell(&wakened, &mut answer);
             if sent.again {
                 answer["again"] = true.into();
             }

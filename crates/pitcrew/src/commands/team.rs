@@ -12,6 +12,7 @@ pub(crate) mod api;
 mod attach;
 mod collect;
 mod init;
+mod launch;
 mod leader;
 mod list;
 mod members;
@@ -29,6 +30,7 @@ pub(crate) const ENTRY: Entry = Entry::group(
     "Found, look at and end teams",
     &[
         start::ENTRY,
+        launch::ENTRY,
         init::ENTRY,
         list::ENTRY,
         status::ENTRY,

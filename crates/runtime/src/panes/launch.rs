@@ -11,12 +11,15 @@
 //! What always holds: of several launches of one name one wins; a name that is in use is refused before anything is
 //! written; a team of that name that was shut down is replaced in the same step that makes the new one.
 
+use std::path::PathBuf;
+
 use pitcrew_core::identity::hash_token;
 use pitcrew_core::refusal::NameKind;
 use pitcrew_core::roster::{Team, TmuxIdentity};
 use pitcrew_core::{Name, Refusal};
 use pitcrew_store::StoreExt;
 use pitcrew_store::documents::Shutdown;
+use pitcrew_store::files::write_file;
 use pitcrew_store::local::Creation;
 
 use super::first_line::{Begun, Fresh, begin};
@@ -31,8 +34,21 @@ use crate::wake::PaneSeat;
 pub struct Crew<'a> {
     /// The team, its members and its tasks.
     pub plan: Plan,
-    /// Where panes are opened: none for a session of the team's own.
-    pub beside: Option<&'a str>,
+    /// Where panes are opened.
+    pub place: Place<'a>,
+    /// The lanes with their names for people, when results are delivered into a folder of the team's.
+    pub lanes: &'a [(Name, Option<String>)],
+}
+
+/// Where panes are opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place<'a> {
+    /// In a session of the team's own.
+    Own,
+    /// Beside a pane of the user's, in its window, as the user asked for.
+    Splits(&'a PaneRecord),
+    /// In windows of the session of a pane of the user's, as the user asked for.
+    Windows(&'a PaneRecord),
 }
 
 /// A team that was launched.
@@ -74,7 +90,7 @@ pub fn launch(site: &Site<'_>, crew: &Crew<'_>) -> Result<Launched, PaneError> {
     site.tmux.version()?;
     let session = session_of(site.desk.team_id());
     refuse_taken_name(site)?;
-    if crew.beside.is_none() && site.tmux.has_session(&session)? {
+    if crew.place == Place::Own && site.tmux.has_session(&session)? {
         return Err(taken(site, &session));
     }
     let mut so_far = SoFar::default();
@@ -162,6 +178,7 @@ fn open_and_begin(
     write_down(site, crew, &mut blueprint.team, newcomers, opened)?;
     found(site, blueprint)?;
     so_far.founded = true;
+    write_manifest(site, crew, opened)?;
     let team = &blueprint.team;
     let mut fresh = Vec::new();
     for (newcomer, pane) in newcomers.iter().zip(opened) {
@@ -196,9 +213,10 @@ fn open_and_begin(
 
 fn open(site: &Site<'_>, crew: &Crew<'_>, seats: &[Seat]) -> Result<Vec<PaneRecord>, PaneError> {
     let session = session_of(site.desk.team_id());
-    let opening = match crew.beside {
-        Some(of) => Opening::Splits { of },
-        None => Opening::Session {
+    let opening = match crew.place {
+        Place::Splits(of) => Opening::Splits { of: &of.pane_id },
+        Place::Windows(beside) => Opening::Windows { beside },
+        Place::Own => Opening::Session {
             name: &session,
             size: Size::default(),
         },
@@ -221,7 +239,7 @@ fn write_down(
         team.sit(newcomer.name.as_str(), Some(pane.pane_id.clone()))
             .map_err(NotDone::from)?;
     }
-    if crew.beside.is_none() {
+    if crew.place == Place::Own {
         team.tmux_session = Some(session_of(site.desk.team_id()));
         team.tmux_identity = opened.first().map(|first| TmuxIdentity {
             socket_path: first.server.socket_path.to_string_lossy().into_owned(),
@@ -232,6 +250,37 @@ fn write_down(
             window_id: first.window_id.clone(),
         });
     }
+    Ok(())
+}
+
+/// The folder of a team into which its lanes deliver.
+#[must_use]
+pub fn delivery_folder(site: &Site<'_>) -> PathBuf {
+    site.store.folder().join("delivery")
+}
+
+/// Makes the delivery folder with its list of lanes, where there are any.
+fn write_manifest(
+    site: &Site<'_>,
+    crew: &Crew<'_>,
+    opened: &[PaneRecord],
+) -> Result<(), PaneError> {
+    if crew.lanes.is_empty() {
+        return Ok(());
+    }
+    let lanes = crew.lanes.iter().zip(opened);
+    let rows: Vec<serde_json::Value> = lanes
+        .map(|((id, name), pane)| {
+            let mut row = serde_json::json!({ "id": id.as_str() });
+            if let Some(name) = name {
+                row["name"] = name.as_str().into();
+            }
+            row["paneId"] = pane.pane_id.as_str().into();
+            row
+        })
+        .collect();
+    let text = serde_json::Value::from(rows).to_string();
+    write_file(&delivery_folder(site), "manifest.json", text.as_bytes())?;
     Ok(())
 }
 

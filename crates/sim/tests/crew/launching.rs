@@ -305,3 +305,104 @@ fn c10_long_names_deep_paths_and_quotes_are_told_whole() {
     );
     assert_eq!(camp.taken("worker-1"), [expected]);
 }
+
+#[test]
+fn lanes_deliver_into_a_private_folder_and_are_collected() {
+    let Some(camp) = camp() else { return };
+    camp.profile(
+        "deliver",
+        "--turn-ms 50 --run 'f=$(echo \"$1\" | sed -n \"s/.*result to //p\"); test -n \"$f\" && echo \"from $PITCREW_AGENT\" > \"$f\"'",
+    );
+    let lanes = r#"[{"id":"lane-a","name":"Math","prompt":"Add it up"},{"id":"lane-b","prompt":"Draw it"}]"#;
+    let launched = camp
+        .call(&[
+            "team",
+            "launch",
+            "--lanes",
+            lanes,
+            "--profile",
+            "deliver",
+            "--name",
+            "alpha",
+            "--json",
+        ])
+        .ended(0)
+        .json();
+    let folder = launched["deliveryDir"].as_str().unwrap();
+    let collected = crate::camp::until("both results", || {
+        let collected = camp
+            .call(&["team", "collect", "--dir", folder, "--json"])
+            .ended(0)
+            .json();
+        (collected["allDone"] == true).then_some(collected)
+    });
+    assert_eq!(collected["lanes"][0]["name"], "Math");
+    assert_eq!(collected["lanes"][1]["output"], "from lane-b\n");
+    let mode = std::os::unix::fs::PermissionsExt::mode(
+        &fs::metadata(camp.team("alpha", "")).unwrap().permissions(),
+    );
+    assert_eq!(mode & 0o077, 0);
+}
+
+#[test]
+fn lanes_inside_tmux_appear_beside_their_caller_and_leave_its_panes_alone() {
+    let Some(camp) = camp() else { return };
+    for (width, windows) in [("200", 1), ("80", 2)] {
+        let own = camp.tmux(&[
+            "new-session",
+            "-d",
+            "-P",
+            "-F",
+            "#{pane_id}",
+            "-x",
+            width,
+            "-y",
+            "30",
+            "-s",
+            &format!("mine{width}"),
+            "exec cat",
+        ]);
+        let mut call = camp.command(&[
+            "team",
+            "launch",
+            "--lanes",
+            r#"[{"id":"a","prompt":"x"}]"#,
+            "--profile",
+            "fake",
+            "--name",
+            &format!("l{width}"),
+            "--json",
+        ]);
+        let socket = camp.tmux(&["display", "-p", "#{socket_path},#{pid},0"]);
+        call.env("TMUX", socket).env("TMUX_PANE", &own);
+        answer(call.output().unwrap()).ended(0);
+        let of_session = format!("=mine{width}:");
+        assert_eq!(
+            camp.tmux(&["list-windows", "-t", &of_session])
+                .lines()
+                .count(),
+            windows
+        );
+        assert_eq!(
+            camp.tmux(&["list-panes", "-s", "-t", &of_session])
+                .lines()
+                .count(),
+            2
+        );
+        let ended = camp
+            .call(&["team", "shutdown", &format!("l{width}"), "--json"])
+            .ended(0)
+            .json();
+        assert_eq!(
+            (
+                ended["killedPanes"].as_u64(),
+                ended["killedSession"].as_bool()
+            ),
+            (Some(1), Some(false))
+        );
+        assert_eq!(
+            camp.tmux(&["list-panes", "-s", "-t", &of_session, "-F", "#{pane_id}"]),
+            own
+        );
+    }
+}

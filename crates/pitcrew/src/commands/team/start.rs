@@ -7,7 +7,7 @@ use pitcrew_core::refusal::NameKind;
 use pitcrew_core::roster::{Recruit, Seat};
 use pitcrew_runtime::clock::Clock;
 use pitcrew_runtime::desk::{Founding, Plan, TaskPlan};
-use pitcrew_runtime::panes::{Crew, Launched, launch, session_of};
+use pitcrew_runtime::panes::{Crew, Launched, Place, launch, session_of};
 use pitcrew_runtime::tmux::TrustPolicy;
 use serde_json::{Value, json};
 
@@ -75,7 +75,7 @@ impl Run for Start {
 }
 
 /// Milliseconds as the reference puts them into names.
-fn base36(millis: i64) -> String {
+pub(super) fn base36(millis: i64) -> String {
     let mut left = millis.unsigned_abs();
     let mut digits = Vec::new();
     while left > 0 || digits.is_empty() {
@@ -124,7 +124,11 @@ impl Start {
             true => TrustPolicy::Accept,
             false => TrustPolicy::Ask,
         };
-        let crew = Crew { plan, beside: None };
+        let crew = Crew {
+            plan,
+            place: Place::Own,
+            lanes: &[],
+        };
         launch(&quarters.site(&team, trust), &crew).map_err(panes::halt)
     }
 
@@ -253,7 +257,12 @@ fn answer(context: &mut Context<'_>, name: &str, launched: &Launched) {
         .say(&format!("look at it: pitcrew team attach {name}"));
 }
 
-fn value(context: &mut Context<'_>, name: &str, session: &str, launched: &Launched) -> Value {
+pub(super) fn value(
+    context: &mut Context<'_>,
+    name: &str,
+    session: &str,
+    launched: &Launched,
+) -> Value {
     let begun: Vec<Value> = launched
         .members
         .iter()
@@ -290,7 +299,7 @@ fn value(context: &mut Context<'_>, name: &str, session: &str, launched: &Launch
 }
 
 /// The reference says in `error` why nothing was launched.
-fn not_done(context: &mut Context<'_>, halt: Halt) -> Result<Exit, Halt> {
+pub(super) fn not_done(context: &mut Context<'_>, halt: Halt) -> Result<Exit, Halt> {
     let halt = context.explain(halt);
     let row = hints::row(&halt);
     let words = match &halt {

@@ -94,7 +94,7 @@ pub(super) fn send(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
     let sent = team.desk().send(&call.from(&team)?, &to, &draft)?;
     let wakened = panes::wake_one(call.context, &team, &sent, &draft);
     let mut answer = json!({ "ok": true, "messageId": sent.id, "nudged": wakened.is_woken() });
-    answer["wake"] = panes::value(&wakened);
+    panes::tell(&wakened, &mut answer);
     done(answer)
 }
 

@@ -6,6 +6,7 @@
 //!
 //! Nothing depends on the program's own name: it answers as `omp` too.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -16,6 +17,7 @@ use serde_json::{Value, json};
 use crate::commands;
 use crate::commands::loops;
 use crate::commands::team::api;
+use crate::commands::team::start::is_crew_word;
 use crate::context::{Context, UNSAID};
 use crate::environment::Environment;
 use crate::halt::{Exit, Halt};
@@ -144,7 +146,7 @@ pub(crate) fn answer(environment: &Environment) -> ExitCode {
     if page::is_asked_for(&environment.args) {
         line = page::write_into(line);
     }
-    let matches = match line.try_get_matches_from(&environment.args) {
+    let matches = match line.try_get_matches_from(words(&environment.args)) {
         Ok(matches) => matches,
         Err(refused) => return refuse_usage(environment, &refused),
     };
@@ -167,6 +169,35 @@ pub(crate) fn answer(environment: &Environment) -> ExitCode {
         ui.say(&words);
     }
     ExitCode::from(ui.finish(exit) as u8)
+}
+
+/// The command line with the word that `team 2:claude …` leaves out.
+fn words(args: &[OsString]) -> Vec<OsString> {
+    let mut words = args.to_vec();
+    let text = |at: usize| {
+        args.get(at)
+            .and_then(|word| word.to_str())
+            .unwrap_or_default()
+    };
+    let mut at = 1;
+    let mut seen_team = false;
+    while at < args.len() {
+        match text(at) {
+            "--root" | "--team" | "--as" | "--name" | "--tasks" => at += 2,
+            "--" => break,
+            word if word.starts_with('-') => at += 1,
+            "team" if !seen_team => {
+                seen_team = true;
+                at += 1;
+            }
+            word if seen_team && is_crew_word(word) => {
+                words.insert(at, "start".into());
+                break;
+            }
+            _ => break,
+        }
+    }
+    words
 }
 
 fn find(matches: &ArgMatches) -> Option<(&'static Entry, &ArgMatches)> {

@@ -9,6 +9,7 @@
 //! | `desk/mail.rs` | send, broadcast, take, acknowledge, give back, redeliver |
 //! | `desk/telling.rs` | what a wake tells of and what it is told: waiting mail, last acts, receipts |
 //! | `desk/reading.rs` | list and count what is in a mailbox, in bounded memory |
+//! | `desk/sent.rs` | where a sender's messages stand |
 //! | `desk/index.rs` | keep the unread index up with its log |
 //! | `desk/board.rs` | list the tasks |
 //! | `desk/planning.rs` | add tasks |
@@ -44,6 +45,7 @@ mod mail;
 mod planning;
 mod reading;
 mod sending;
+mod sent;
 mod status;
 mod telling;
 mod waiting;
@@ -61,6 +63,7 @@ pub use mail::Taken;
 pub use planning::TaskPlan;
 pub use reading::{Entry, MailCounts, MailReport, Which};
 pub use sending::{Broadcast, Sent};
+pub use sent::{SentFact, SentMessage};
 pub use status::{HEARTBEAT_FRESH_MS, MemberStatus, TeamStatus, apart};
 pub use telling::{NO_REACTION, Waiting};
 pub use waiting::{Happened, Look, Wanted};

@@ -298,7 +298,7 @@ fn order(
     Ok(words.into_iter().map(OsString::from).collect())
 }
 
-fn recorded(facts: PaneFacts, socket_path: PathBuf) -> PaneRecord {
+pub(super) fn recorded(facts: PaneFacts, socket_path: PathBuf) -> PaneRecord {
     let bare = |pid| Identity {
         pid,
         start_time: None,

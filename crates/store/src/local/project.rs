@@ -143,16 +143,36 @@ impl Project {
         team: &Team,
         tasks: &[(TaskId, Task)],
     ) -> Result<Creation, StoreFailure> {
+        self.create_team_over(name, team, tasks, |_| Ok(false))
+    }
+
+    /// As [`Self::create_team_with`], in the place of a team of the very same name for which `may_go` says yes: what was
+    /// there is removed. Of several creators at once one replaces it, and the others find the new team.
+    ///
+    /// # Errors
+    /// As there, and what `may_go` answers.
+    pub fn create_team_over(
+        &self,
+        name: &Name,
+        team: &Team,
+        tasks: &[(TaskId, Task)],
+        may_go: impl FnOnce(&LocalStore) -> Result<bool, StoreFailure>,
+    ) -> Result<Creation, StoreFailure> {
         let teams = self.make_folder(&self.teams_dir())?;
         let _held = teams.lock(lock::PATIENCE)?;
         let taken = teams
             .names()?
             .into_iter()
             .find(|taken| name.folds_to(taken));
-        if let Some(taken) = taken {
-            return Ok(Creation::Taken(taken));
-        }
         let draft = layout::draft(name.as_str());
+        if let Some(taken) = taken {
+            if taken != name.as_str() || !may_go(&self.team(name))? {
+                return Ok(Creation::Taken(taken));
+            }
+            empty(&teams, &draft)?;
+            can_be_emptied(&teams.child(name.as_str()))?;
+            teams.rename(name.as_str(), &draft)?;
+        }
         empty(&teams, &draft)?;
         let made = teams
             .sub_or_new(&draft)

@@ -22,7 +22,7 @@ use crate::ui::Layout;
 /// The row of this command.
 pub(super) const ENTRY: Entry = Entry::new::<Launch>(
     "launch",
-    "Start agents beside you, each with a lane to deliver into: --lanes '[{\"id\": \"a\", \"prompt\": \"…\"}]'",
+    "Start agents beside you, each with a lane to deliver into",
 );
 
 /// The narrowest pane that is made by splitting, in columns.

@@ -168,7 +168,13 @@ pub(crate) fn tell(wakened: &Wakened, answer: &mut Value) {
 
 /// Whether nobody could be woken because nobody sits in a pane.
 pub(crate) fn is_seatless(wakened: &Wakened) -> bool {
-    matches!(wakened, Wakened::NotWoken { reason: "no_pane", .. })
+    matches!(
+        wakened,
+        Wakened::NotWoken {
+            reason: "no_pane",
+            ..
+        }
+    )
 }
 
 /// A wake as JSON: `{"outcome": …, "reason"?: …, "why"?: …}`.

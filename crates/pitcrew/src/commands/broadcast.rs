@@ -104,7 +104,9 @@ pub(crate) fn answer(outcome: &Outcome, woken: &[(Name, Wakened)]) -> Value {
     if !errors.is_empty() {
         answer["errors"] = errors.into();
     }
-    let seated = woken.iter().filter(|(_, wakened)| !panes::is_seatless(wakened));
+    let seated = woken
+        .iter()
+        .filter(|(_, wakened)| !panes::is_seatless(wakened));
     let wakes = seated.map(|(to, wakened)| {
         let mut wake = panes::value(wakened);
         wake["to"] = to.as_str().into();

@@ -240,7 +240,10 @@ fn a_registered_leader_is_woken_too() {
         &format!("sh {}", fake.display()),
     ]);
     let refused = send(&camp, "leader");
-    assert_eq!((refused["nudged"].as_bool(), refused.get("wake")), (Some(false), None));
+    assert_eq!(
+        (refused["nudged"].as_bool(), refused.get("wake")),
+        (Some(false), None)
+    );
     let registered = camp
         .call(&[
             "team",

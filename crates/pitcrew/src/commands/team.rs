@@ -16,6 +16,7 @@ mod launch;
 mod leader;
 mod list;
 mod members;
+mod monitor_panes;
 mod presence;
 mod recruit;
 mod restart;
@@ -40,6 +41,7 @@ pub(crate) const ENTRY: Entry = Entry::group(
         members::ADD,
         members::REMOVE,
         restart::ENTRY,
+        monitor_panes::ENTRY,
         shutdown::ENTRY,
         rm::ENTRY,
         api::ENTRY,

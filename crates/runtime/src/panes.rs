@@ -9,6 +9,7 @@
 //! | `panes/standing.rs` | how members in panes are, from one look: [`standings`] |
 //! | `panes/restart.rs` | a member anew in a pane of its own: [`restart`] |
 //! | `panes/leader.rs` | the pane in which the leader sits |
+//! | `panes/watching.rs` | tells a leader's pane which panes are ready for review |
 //! | `panes/ending.rs` | ends what is ours: [`end_all`], [`end_life`] |
 //!
 //! What always holds: a pane is used by its record (`workers/<name>/pane.json`) and never by an id alone; nothing that
@@ -25,6 +26,7 @@ mod restart;
 mod site;
 mod standing;
 mod waking;
+mod watching;
 
 use pitcrew_store::StoreFailure;
 
@@ -41,6 +43,7 @@ pub use restart::{Restarted, restart};
 pub use site::{Site, Start};
 pub use standing::{Standing, standings};
 pub use waking::{Bell, Occasion, Wakened, seat_of, wake_member};
+pub use watching::{PaneEvent, Watched, Watching, watch_panes};
 
 /// Why something about panes was not done.
 #[derive(Debug, thiserror::Error)]

@@ -18,6 +18,7 @@ mod leader;
 mod list;
 mod members;
 pub(crate) mod monitor;
+mod monitor_panes;
 mod presence;
 mod recruit;
 mod restart;
@@ -44,6 +45,7 @@ pub(crate) const ENTRY: Entry = Entry::group(
         members::ADD,
         members::REMOVE,
         restart::ENTRY,
+        monitor_panes::ENTRY,
         shutdown::ENTRY,
         rm::ENTRY,
         api::ENTRY,

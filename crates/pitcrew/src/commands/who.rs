@@ -102,7 +102,8 @@ pub(crate) fn members(context: &mut Context<'_>, team: &OpenTeam) -> Result<Vec<
     let (roster, board) = (desk.roster()?, desk.tasks()?);
     let standings = panes::standings(context, team, &roster)?;
     let (claims, now) = (apart(desk.claims())?, desk.now());
-    let waits = desk.waits()?;
+    // What keeps it from being told is said with the claims, or by the tasks above.
+    let waits = apart(desk.waits())?.unwrap_or_default();
     let mut rows = Vec::new();
     for name in roster.everybody() {
         let unread = apart(desk.count_unread(&name))?;

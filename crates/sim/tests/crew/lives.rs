@@ -191,3 +191,109 @@ fn a_team_with_living_panes_is_not_removed_and_attach_names_its_session() {
         "{command}"
     );
 }
+
+#[test]
+fn monitor_panes_tells_the_leader_of_each_pane_once() {
+    let Some(camp) = camp() else { return };
+    camp.profile("slow", "--turn-ms 60000");
+    camp.call(&["team", "2:fake", "1:slow", "x", "--name", "alpha", "--json"])
+        .ended(0);
+    let format = "#{pane_id}";
+    let script = format!(
+        "exec {} --log {}/boss.log --turn-ms 50",
+        crate::camp::FAKE,
+        camp.path("logs").display()
+    );
+    let boss = camp.tmux(&[
+        "new-session",
+        "-d",
+        "-P",
+        "-F",
+        format,
+        "-x",
+        "120",
+        "-y",
+        "30",
+        "-s",
+        "boss",
+        &script,
+    ]);
+    camp.call(&[
+        "team",
+        "leader",
+        "alpha",
+        "--pane",
+        &boss,
+        "--profile",
+        "fake",
+    ])
+    .ended(0);
+    let status = camp.call(&["team", "status", "alpha", "--json"]).json();
+    let panes: Vec<String> = status["snapshot"]["workers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["paneId"].as_str().unwrap().to_owned())
+        .collect();
+    let watch = |timeout: &str| {
+        let mut words = vec![
+            "team",
+            "monitor-panes",
+            "--leader-pane",
+            &boss,
+            "--poll-interval-ms",
+            "50",
+        ];
+        words.extend([
+            "--min-observation-ms",
+            "200",
+            "--timeout-ms",
+            timeout,
+            "--session-label",
+            "alpha",
+            "--json",
+        ]);
+        for pane in &panes {
+            words.extend(["--worker-pane", pane]);
+        }
+        camp.call(&words)
+    };
+    let told = watch("1500").ended(1).json();
+    assert_eq!(told["reason"], "timeout");
+    let mut said: Vec<&str> = told["events"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|event| event["message"].as_str().unwrap())
+        .collect();
+    said.sort_unstable();
+    let ready = |pane: &str| format!("team alpha {pane} is ready for review");
+    assert_eq!(said, [ready(&panes[0]), ready(&panes[1])]);
+    assert_eq!(camp.taken("boss").len(), 2, "{told}");
+    let refused = camp
+        .call(&["team", "monitor-panes", "--json"])
+        .ended(1)
+        .json();
+    assert_eq!(
+        refused["message"],
+        "team monitor-panes requires --leader-pane and at least one --worker-pane"
+    );
+    let refused = camp
+        .call(&[
+            "team",
+            "monitor-panes",
+            "--leader-pane",
+            "%0",
+            "--worker-pane",
+            "%1",
+            "--timeout-ms",
+            "abc",
+            "--json",
+        ])
+        .ended(1)
+        .json();
+    assert_eq!(
+        refused["message"],
+        "Invalid --timeout-ms: expected a positive integer, got \"abc\""
+    );
+}

@@ -30,7 +30,7 @@ const NARROWEST: u16 = 60;
 
 /// Start agents beside you, each with a lane to deliver into
 ///
-/// Each lane is an object: id, prompt, perhaps name and profile. Inside tmux the agents appear in your window where it is
+/// Each lane is an object, such as {"id": "math", "prompt": "Check the sums"}: id, prompt, perhaps name and profile. Inside tmux the agents appear in your window where it is
 /// wide enough, else in windows of your session; elsewhere, and with --session, in a session of their own. Each is told
 /// the file that its result goes into; `pitcrew team collect --dir` reads them.
 #[derive(Debug, clap::Args)]

@@ -29,7 +29,7 @@ pub(crate) use crew_word::is_crew_word;
 /// The row of this command.
 pub(super) const ENTRY: Entry = Entry::new::<Start>(
     "start",
-    "Start agents in tmux panes: team 2:claude 1:codex 'the task'",
+    "Start agents in tmux panes, also without this word",
 );
 
 /// Start agents in tmux panes

@@ -66,6 +66,11 @@ impl Environment {
         std::env::vars_os()
     }
 
+    /// Where this program is.
+    pub(crate) fn program(&self) -> std::io::Result<PathBuf> {
+        std::env::current_exe()
+    }
+
     /// The user's folder for configurations, where the environment tells it.
     pub(crate) fn config_home(&self) -> Option<PathBuf> {
         let named = variable("XDG_CONFIG_HOME").map(PathBuf::from);

@@ -81,6 +81,8 @@ fn reference(halt: &Halt) -> String {
             | Refusal::UnexpectedStatus { .. }
             | Refusal::AlreadyTerminal { .. }
             | Refusal::StaleToken { .. } => refusal.to_string(),
+            Refusal::LoopInactive { .. } => "not active".to_string(),
+            Refusal::LoopCleared { .. } => "loop already cleared".to_string(),
             other => other.code().to_string(),
         },
         Halt::Failed(Failure::Store(StoreFailure::Claiming { .. })) => {
@@ -267,10 +269,23 @@ fn plane_hint(refusal: &Refusal) -> String {
         Refusal::LimiterUnreachable { .. } => {
             "see `pitcrew doctor`; no call is made while the limits cannot be read"
         }
-        // Every other refusal has its row in `refusal_hint` or `task_hint`.
-        _ => "",
+        other => return loop_hint(other),
     };
     fixed.to_string()
+}
+
+/// The rows of loop modes.
+fn loop_hint(refusal: &Refusal) -> String {
+    match refusal {
+        Refusal::LoopActive { mode, .. } => format!(
+            "end it with `pitcrew {mode} cancel`, or let the new one take its place with --force"
+        ),
+        Refusal::LoopInactive { mode } | Refusal::LoopCleared { mode } => {
+            format!("start one with `pitcrew {mode} start`")
+        }
+        // Every other refusal has its row above.
+        _ => String::new(),
+    }
 }
 
 fn store_hint(failure: &StoreFailure) -> &'static str {

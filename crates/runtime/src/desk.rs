@@ -7,7 +7,9 @@
 //! | file | requests |
 //! |---|---|
 //! | `desk/mail.rs` | send, broadcast, take, acknowledge, give back, redeliver |
+//! | `desk/telling.rs` | what a wake tells of and what it is told: waiting mail, last acts, receipts |
 //! | `desk/reading.rs` | list and count what is in a mailbox, in bounded memory |
+//! | `desk/sent.rs` | where a sender's messages stand |
 //! | `desk/index.rs` | keep the unread index up with its log |
 //! | `desk/board.rs` | list the tasks |
 //! | `desk/planning.rs` | add tasks |
@@ -45,7 +47,9 @@ mod owed;
 mod planning;
 mod reading;
 mod sending;
+mod sent;
 mod status;
+mod telling;
 mod waiting;
 mod work;
 mod written;
@@ -62,7 +66,9 @@ pub use mail::Taken;
 pub use planning::TaskPlan;
 pub use reading::{Entry, MailCounts, MailReport, Which};
 pub use sending::{Broadcast, Sent};
+pub use sent::{SentFact, SentMessage};
 pub use status::{HEARTBEAT_FRESH_MS, MemberStatus, Standing, TeamStatus, apart};
+pub use telling::{NO_REACTION, WaitingMail};
 pub use waiting::{Happened, Look, Wanted};
 pub use work::Change;
 
@@ -152,6 +158,16 @@ impl<'a> Desk<'a> {
     #[must_use]
     pub fn team_id(&self) -> &'a Name {
         self.team
+    }
+
+    /// The desk's clock.
+    pub(crate) fn clock(&self) -> &'a dyn Clock {
+        self.clock
+    }
+
+    /// The desk's chance.
+    pub(crate) fn entropy(&self) -> &'a dyn Entropy {
+        self.entropy
     }
 
     /// The store behind the desk.

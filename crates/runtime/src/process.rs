@@ -6,6 +6,7 @@
 //! | telling one process from all others, later and elsewhere | [`Identity`], [`Presence`] |
 //! | marking everything that belongs to one turn | [`Mark`] |
 //! | ending what a killed supervisor left behind | [`reclaim()`], [`sweep`] |
+//! | a process that outlives its starter | [`detach`] |
 //! | Ctrl-C | [`Interrupts`] |
 //! | asking a tool that answers at once | the source of `call` |
 //!
@@ -21,6 +22,7 @@
 mod call;
 mod capture;
 mod clearing;
+mod detached;
 mod ended;
 mod environment;
 mod foreground;
@@ -37,6 +39,7 @@ mod table;
 pub use call::CallError;
 pub(crate) use call::{Called, call};
 pub use capture::{Cap, Capture, Kept, Sink};
+pub use detached::detach;
 pub use ended::{By, Ended, How, Leftovers, Status, Streams};
 pub use environment::Environment;
 pub(crate) use foreground::{Front, front};

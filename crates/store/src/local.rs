@@ -3,7 +3,8 @@
 //! | part | what it does |
 //! |---|---|
 //! | [`Project`] | finds the root, lists, creates and removes teams |
-//! | [`LocalStore`] | one team as a [`Store`] |
+//! | [`LocalStore`] | one team as a [`Store`], or what a project keeps beside its teams |
+//! | `state` | loop modes, and the lock of whoever watches the project |
 //! | `document`, `patch`, `text`, `mark` | a document: transaction, unknown keys, layout, the reference's claim mark |
 //! | `log` | an append-only log |
 //! | `checkup` | what is odd about the folders, and what the file system can |
@@ -38,12 +39,14 @@ mod patch;
 mod programs;
 mod project;
 mod room;
+mod state;
 mod text;
 mod watch;
 
 pub use checkup::{Ground, Oddity};
 pub(crate) use lock::PATIENCE;
 pub use project::{Creation, Project};
+pub use state::Watching;
 
 /// One team's folder as a [`Store`].
 #[derive(Debug, Clone)]

@@ -26,6 +26,7 @@ use pitcrew_core::board::Board;
 use pitcrew_core::claim::Claims;
 use pitcrew_core::exchange::Exchanges;
 use pitcrew_core::limiter::Limiter;
+use pitcrew_core::loops::{Loop, Mode, Ralph, Ultraqa, Ultrawork};
 use pitcrew_core::name::{Name, TaskId};
 use pitcrew_core::roster::Team;
 use pitcrew_core::task::Task;
@@ -71,6 +72,10 @@ pub enum Place {
     Claims,
     /// `limits.json`: what the team may spend, and what it spent.
     Limits,
+    /// `<mode>.json` of the project: a loop mode. Stands beside the teams, in the store of the project.
+    Loop(Mode),
+    /// `monitor.json` of the project: who watches it. Stands beside the teams, in the store of the project.
+    Monitor,
     /// `.board.json`: how far the discoveries were looked at, and who was shown what.
     Board,
     /// `.exchanges.json`: who talks with whom in turn, and which requests wait for an answer.
@@ -162,11 +167,12 @@ impl Place {
             | Self::Pane(_)
             | Self::Shutdown
             | Self::Run => Durability::Synced,
-            Self::Claims | Self::Limits => Durability::Ordered,
+            Self::Claims | Self::Limits | Self::Loop(_) => Durability::Ordered,
             Self::Unread(_)
             | Self::Offset(_)
             | Self::OutboxOffset(_)
             | Self::Heartbeat(_)
+            | Self::Monitor
             | Self::Nudge(_)
             | Self::Board
             | Self::Exchanges => Durability::Relaxed,
@@ -479,6 +485,23 @@ impl Document for Board {
         Place::Board
     }
 }
+
+/// A loop stands where its mode says.
+macro_rules! loops {
+    ($($state:ident)*) => {$(
+        impl Document for $state {
+            type Id = ();
+
+            const WHOLE_RULES: bool = true;
+
+            fn place((): &()) -> Place {
+                Place::Loop($state::MODE)
+            }
+        }
+    )*};
+}
+
+loops! { Ralph Ultrawork Ultraqa }
 
 impl Document for Exchanges {
     type Id = ();

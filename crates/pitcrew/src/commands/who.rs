@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::cli::{Entry, Run};
 use crate::context::{Context, OpenTeam};
 use crate::halt::{Exit, Halt};
+use crate::panes;
 use crate::ui::{HEADING, Layout};
 
 /// The row of this command.
@@ -18,15 +19,15 @@ pub(crate) const ENTRY: Entry =
 
 /// List the members: seat, role, task, unread mail
 ///
-/// Below a member stand the lines that it holds, what it waits for (a reply, lines, a task of others, its provider), and
-/// whom its messages do not wake for now, because the two only talk.
+/// Below a member stands how it is, when it sits in a pane, the lines that it holds, what it waits for (a reply, lines, a
+/// task of others, its provider), and whom its messages do not wake for now, because the two only talk.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Who {}
 
 impl Run for Who {
     fn run(self, context: &mut Context<'_>) -> Result<Exit, Halt> {
         let team = context.open_team()?;
-        let rows = members(&team)?;
+        let rows = members(context, &team)?;
         if context.ui.json {
             context.ui.json(
                 &json!({ "ok": true, "team": team.name.as_str(), "members": rows }),
@@ -68,6 +69,10 @@ impl Run for Who {
                     .map_or("?".to_string(), |unread| unread.to_string())
             );
             context.ui.line(&line);
+            if let (Some(pane), Some(state)) = (row["paneId"].as_str(), row["state"].as_str()) {
+                let why = row["why"].as_str().unwrap_or_default();
+                context.ui.line(&format!("  {state} in pane {pane}: {why}"));
+            }
             for claim in row["claims"].as_array().into_iter().flatten() {
                 context.ui.line(&holds(claim));
             }
@@ -95,9 +100,10 @@ impl Run for Who {
 
 /// Everybody who has a mailbox in the team, as JSON: the members in the order of the roster, then the leader. What
 /// cannot be read is `null`, and `unreadable` says why.
-pub(crate) fn members(team: &OpenTeam) -> Result<Vec<Value>, Halt> {
+pub(crate) fn members(context: &mut Context<'_>, team: &OpenTeam) -> Result<Vec<Value>, Halt> {
     let desk = team.desk();
     let (roster, board) = (desk.roster()?, desk.tasks()?);
+    let standings = panes::standings(context, team, &roster)?;
     let (claims, now) = (apart(desk.claims())?, desk.now());
     // Why the claims cannot be read is said with them.
     let waits = apart(desk.waits())?.unwrap_or_default();
@@ -136,6 +142,10 @@ pub(crate) fn members(team: &OpenTeam) -> Result<Vec<Value>, Halt> {
         }
         if !unreadable.is_empty() {
             row["unreadable"] = json!(unreadable);
+        }
+        if let Some(standing) = standings.iter().find(|standing| standing.member == name) {
+            row["paneId"] = standing.seat.pane.pane_id.as_str().into();
+            panes::describe(standing, &mut row);
         }
         rows.push(row);
     }

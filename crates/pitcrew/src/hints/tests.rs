@@ -359,7 +359,24 @@ fn plane() -> Vec<(Refusal, &'static str, &'static str)> {
         why: s("must be whole"),
     };
     let gone = Refusal::LimiterUnreachable { why: s("x") };
+    let mode = pitcrew_core::loops::Mode::Ralph;
+    let running = Refusal::LoopActive {
+        mode,
+        since: s("now"),
+        aim: s("x"),
+    };
     vec![
+        (running, "loop_active", "--force"),
+        (
+            Refusal::LoopInactive { mode },
+            "not active",
+            "pitcrew ralph start",
+        ),
+        (
+            Refusal::LoopCleared { mode },
+            "loop already cleared",
+            "pitcrew ralph start",
+        ),
         (
             Lines::new(2, 1).unwrap_err(),
             "invalid_range",

@@ -196,7 +196,7 @@ impl Desk<'_> {
         self.change_roster(|team| team.retire_token(name))
     }
 
-    pub(super) fn change_roster<A>(
+    pub(crate) fn change_roster<A>(
         &self,
         mut step: impl FnMut(&mut Team) -> Result<A, Refusal>,
     ) -> Result<A, NotDone> {

@@ -22,7 +22,7 @@ use super::{Desk, MailIndex, NotDone};
 const ROUNDS: usize = 64;
 
 /// What the keys of notices about dead letters begin with.
-const DEAD_LETTER: &str = "dead-letter:";
+pub(super) const DEAD_LETTER: &str = "dead-letter:";
 
 /// A message that a reader holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,7 +106,7 @@ impl Desk<'_> {
         Ok(forgotten?)
     }
 
-    fn message_at(&self, owner: &Name, at: u64) -> Result<Option<Message>, NotDone> {
+    pub(super) fn message_at(&self, owner: &Name, at: u64) -> Result<Option<Message>, NotDone> {
         let page = self.store.read(&Log::Mailbox(owner.clone()), at, 1)?;
         let line = page.lines().next().filter(|line| line.at == at);
         Ok(match line.map(|line| read_record(line.bytes)) {

@@ -257,7 +257,7 @@ impl Desk<'_> {
         self.now().millis_since(beat) > HEARTBEAT_FRESH_MS
     }
 
-    fn last_beat(&self, name: &Name) -> Result<Option<Timestamp>, NotDone> {
+    pub(super) fn last_beat(&self, name: &Name) -> Result<Option<Timestamp>, NotDone> {
         let last = match self.store.view::<Heartbeat>(name) {
             Ok(heartbeat) => heartbeat,
             Err(StoreFailure::CorruptDocument { .. }) => None,

@@ -27,9 +27,6 @@ use crate::port::{Durability, Place};
 /// What marks the root of a project.
 const MARKERS: [&str; 2] = [".git", "package.json"];
 
-/// How many folders there are above the teams, the root included.
-const LEVELS: usize = 3;
-
 /// How often a folder that somebody still writes to is emptied before that is an error.
 const EMPTYINGS: u32 = 20;
 
@@ -168,16 +165,36 @@ impl Project {
         team: &Team,
         tasks: &[(TaskId, Task)],
     ) -> Result<Creation, StoreFailure> {
-        let teams = self.make_teams_dir()?;
+        self.create_team_over(name, team, tasks, |_| Ok(false))
+    }
+
+    /// As [`Self::create_team_with`], in the place of a team of the very same name for which `may_go` says yes: what was
+    /// there is removed. Of several creators at once one replaces it, and the others find the new team.
+    ///
+    /// # Errors
+    /// As there, and what `may_go` answers.
+    pub fn create_team_over(
+        &self,
+        name: &Name,
+        team: &Team,
+        tasks: &[(TaskId, Task)],
+        may_go: impl FnOnce(&LocalStore) -> Result<bool, StoreFailure>,
+    ) -> Result<Creation, StoreFailure> {
+        let teams = self.make_folder(&self.teams_dir())?;
         let _held = teams.lock(lock::PATIENCE)?;
         let taken = teams
             .names()?
             .into_iter()
             .find(|taken| name.folds_to(taken));
-        if let Some(taken) = taken {
-            return Ok(Creation::Taken(taken));
-        }
         let draft = layout::draft(name.as_str());
+        if let Some(taken) = taken {
+            if taken != name.as_str() || !may_go(&self.team(name))? {
+                return Ok(Creation::Taken(taken));
+            }
+            empty(&teams, &draft)?;
+            can_be_emptied(&teams.child(name.as_str()))?;
+            teams.rename(name.as_str(), &draft)?;
+        }
         empty(&teams, &draft)?;
         let made = teams
             .sub_or_new(&draft)
@@ -193,25 +210,25 @@ impl Project {
         }
     }
 
-    /// The folder of the teams, made if need be; the project's root has to be there. A folder above the teams may be a
+    /// The folder `path` of the state, made if need be; the project's root has to be there. A folder above it may be a
     /// link: a user may keep the state elsewhere.
-    fn make_teams_dir(&self) -> Result<Folder, StoreFailure> {
-        let path = self.teams_dir();
-        if let Some(teams) = Folder::follow(&path)? {
-            return Ok(teams);
+    pub(super) fn make_folder(&self, path: &Path) -> Result<Folder, StoreFailure> {
+        if let Some(folder) = Folder::follow(path)? {
+            return Ok(folder);
         }
         Folder::expect(&self.root)?;
         let mut builder = DirBuilder::new();
         builder.recursive(true).mode(0o700);
         builder
-            .create(&path)
-            .map_err(|refused| StoreFailure::io("create", &path, refused))?;
-        for above in path.ancestors().skip(1).take(LEVELS) {
+            .create(path)
+            .map_err(|refused| StoreFailure::io("create", path, refused))?;
+        let above = path.ancestors().skip(1);
+        for above in above.take_while(|above| above.starts_with(&self.root)) {
             File::open(above)
                 .and_then(|folder| folder.sync_all())
                 .map_err(|refused| StoreFailure::io("sync", above, refused))?;
         }
-        Folder::expect(&path)
+        Folder::expect(path)
     }
 
     /// Removes a team's folder with everything in it; answers whether there was one. A link in its place is removed

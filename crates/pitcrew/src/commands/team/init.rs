@@ -17,7 +17,7 @@ use crate::context::{Context, OpenTeam};
 use crate::halt::{Exit, Halt};
 use crate::ui::{Layout, Ui};
 
-mod task_file;
+pub(super) mod task_file;
 
 /// The row of this command.
 pub(super) const ENTRY: Entry = Entry::new::<Init>("init", "Found a team, with members and tasks");

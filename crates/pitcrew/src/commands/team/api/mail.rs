@@ -14,6 +14,7 @@ use crate::commands::broadcast as broadcasting;
 use crate::commands::inbox::{MessageStream, list_limited};
 use crate::context::OpenTeam;
 use crate::halt::{Exit, Halt};
+use crate::panes;
 
 fn done(value: Value) -> Result<Answer, Halt> {
     Ok(Answer::Object(value, Exit::Done))
@@ -100,7 +101,10 @@ pub(super) fn send(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
     call.required("from")?;
     let team = call.open()?;
     let sent = team.desk().send(&call.from(&team)?, &to, &draft)?;
-    done(json!({ "ok": true, "messageId": sent.id, "nudged": false }))
+    let wakened = panes::wake_one(call.context, &team, &sent, &draft);
+    let mut answer = json!({ "ok": true, "messageId": sent.id, "nudged": wakened.is_woken() });
+    panes::tell(&wakened, &mut answer);
+    done(answer)
 }
 
 /// `broadcast`
@@ -121,7 +125,8 @@ pub(super) fn broadcast(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
     } else {
         Exit::Refused
     };
-    Ok(Answer::Object(broadcasting::answer(&outcome), exit))
+    let woken = broadcasting::wake_all(call.context, &team, &outcome, &draft);
+    Ok(Answer::Object(broadcasting::answer(&outcome, &woken), exit))
 }
 
 /// A broadcast without a body, which the reference answers for each recipient: `ok`, and nobody got it.

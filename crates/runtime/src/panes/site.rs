@@ -28,6 +28,9 @@ const GATE: &str = "gate.entry";
 /// The longest task that stands in the first line whole; of a longer one the inbox has the text.
 const TASK_IN_LINE: usize = 600;
 
+/// How many rows of its page a shell is shown.
+const PAGE_ROWS: u32 = 15;
+
 /// One team and everything that its panes need.
 #[derive(Clone, Copy)]
 pub struct Site<'a> {
@@ -233,7 +236,8 @@ impl<'a> Site<'a> {
         let page = self.store.worker(name).path("inbox.md");
         let page = page.to_string_lossy();
         if profile.submit.is_shell {
-            return format!("cat {}", quoted(&page));
+            // No more than leaves the command itself in sight: that it was taken is seen by it.
+            return format!("sed -n 1,{PAGE_ROWS}p {}", quoted(&page));
         }
         let page: String = page.chars().map(blank_for_control).collect();
         let read = format!("Read your inbox at {page} and follow the instructions exactly.");

@@ -406,3 +406,40 @@ fn lanes_inside_tmux_appear_beside_their_caller_and_leave_its_panes_alone() {
         );
     }
 }
+
+#[test]
+fn a_shell_is_shown_its_page_and_its_mail_by_commands() {
+    let Some(camp) = camp() else { return };
+    let launched = camp
+        .call(&[
+            "team",
+            "1:bash",
+            "count the files",
+            "--name",
+            "alpha",
+            "--json",
+        ])
+        .ended(0)
+        .json();
+    assert_eq!(
+        launched["workers"][0]["firstLine"]["outcome"], "submitted",
+        "{launched}"
+    );
+    camp.await_ready("alpha", "worker-1");
+    let sent = camp
+        .call(&[
+            "--team",
+            "alpha",
+            "send",
+            "worker-1",
+            "a word to the shell",
+            "--json",
+        ])
+        .ended(0)
+        .json();
+    assert_eq!(sent["nudged"], true, "{sent}");
+    crate::camp::until("the message", || {
+        let screen = camp.tmux(&["capture-pane", "-p", "-S", "-", "-t", "=omp-team-alpha:"]);
+        (screen.contains("count the files") && screen.contains("a word to the shell")).then_some(())
+    });
+}

@@ -25,6 +25,9 @@ use crate::wake::{NudgeRecord, PaneSeat, WakeError};
 
 static ENTROPY: SystemEntropy = SystemEntropy;
 
+/// What happens at which second.
+type Later<'a> = (i64, Box<dyn Fn() + 'a>);
+
 /// One pane that shows what it is told to, and takes every line.
 struct Script<'a> {
     clock: &'a ManualClock,
@@ -34,7 +37,7 @@ struct Script<'a> {
     /// When lines were taken, in seconds since the beginning.
     rung: RefCell<Vec<i64>>,
     /// What happens at which second.
-    then: RefCell<Vec<(i64, Box<dyn Fn() + 'a>)>>,
+    then: RefCell<Vec<Later<'a>>>,
 }
 
 impl<'a> Script<'a> {
@@ -112,7 +115,7 @@ impl Panes for Script<'_> {
         let (due, later) = then.drain(..).partition(|(second, _)| *second <= now);
         *then = later;
         drop(then);
-        let due: Vec<(i64, Box<dyn Fn()>)> = due;
+        let due: Vec<Later<'_>> = due;
         for (_, act) in due {
             act();
         }

@@ -263,9 +263,8 @@ impl Folder {
         Ok(stat.as_ref().map(stamp))
     }
 
-    /// Writes a short `text` over the one of the same file that `stamp` is of. If that was longer, `text` is filled up
-    /// with spaces, which are then cut off: one write inside one sector, after which nothing of the old text is left, so
-    /// a reader or a crash in between finds the new text with blanks behind it. `false` where that cannot be done.
+    /// Writes a short `text` over the one of the same file that `stamp` is of, in one write inside one sector. If that was
+    /// longer, spaces cover the rest of it and are then cut off. `false` where that cannot be done.
     pub(crate) fn overwrite(
         &self,
         name: &str,
@@ -290,8 +289,7 @@ impl Folder {
         filled.resize(size, b' ');
         match rustix::io::pwrite(&file, &filled, 0) {
             Ok(written) if written == size => {}
-            Ok(_) => return Ok(false),
-            Err(refused) => return Err(self.refuse("write", name)(refused)),
+            written => return written.map(|_| false).map_err(self.refuse("write", name)),
         }
         if text.len() < size {
             rustix::fs::ftruncate(&file, text.len() as u64).map_err(self.refuse("write", name))?;

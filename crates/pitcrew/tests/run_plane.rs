@@ -338,3 +338,86 @@ fn f9_whoever_ends_a_pause_wakes_the_run() {
     let (status, seen, _) = run.end();
     assert_eq!(status, Some(0), "{seen:#?}");
 }
+
+/// A member `m1`, `m2`, … each of the profile `one`, and tasks for whoever is free.
+fn crowd(limits: &str, members: usize, tasks: usize, say: &[&str]) -> Crew {
+    let members: String = (1..=members)
+        .map(|n| format!("[[members]]\nname = 'm{n}'\nprofile = 'one'\nrestarts = 0\n"))
+        .collect();
+    let tasks: String = (1..=tasks)
+        .map(|n| format!("[[tasks]]\nid = 't{n}'\ndescription = 'x'\n"))
+        .collect();
+    scripted(&format!("[limits]\n{limits}\n{members}{tasks}"), say)
+}
+
+#[test]
+fn f4_a_report_that_is_missing_negative_or_no_number_is_booked_as_estimated() {
+    for used in [
+        r#"{"type":"used"}"#,
+        r#"{"type":"used","usd":"free","in":"many","out":1}"#,
+        r#"{"type":"used","usd":-5,"in":-100,"out":1e30}"#,
+        r#"{"type":"used","in":null,"out":null}"#,
+        r#"{"type":"other"}"#,
+    ] {
+        let turn = format!("echo '{used}'; echo '{{\"type\":\"result\",\"text\":\"fine\"}}'");
+        let crew = crowd("tpm = 100000", 1, 1, &[&turn]);
+        let (status, seen, _) = crew.start(&[]).end();
+        assert_eq!(status, Some(0), "{used}: {seen:#?}");
+        let booked = limits(&crew)["used"]["tokens"].as_u64().unwrap();
+        assert!(booked > 4_000, "{used}: {booked}");
+        let noted = facts(&seen, "noted");
+        assert_eq!(
+            noted.len(),
+            usize::from(!used.contains("other")),
+            "{noted:#?}"
+        );
+    }
+}
+
+#[test]
+fn f4_a_budget_does_not_go_on_with_turns_that_say_no_price() {
+    for usd in ["-5", "\"free\"", "null", "1e300"] {
+        let turn = format!(
+            "echo '{{\"type\":\"used\",\"in\":100,\"out\":50,\"usd\":{usd}}}'; echo '{{\"type\":\"result\",\"text\":\"fine\"}}'"
+        );
+        let crew = crowd("budget = 1.0", 2, 4, &[&turn, &turn, &turn, &turn]);
+        let (status, seen, _) = crew.start(&[]).end();
+        assert_eq!(status, Some(5), "{usd}: {seen:#?}");
+        assert_eq!(facts(&seen, "turn_started").len(), 1, "{usd}: {seen:#?}");
+        let stopped = facts(&seen, "member_stopped");
+        assert_eq!(stopped.len(), 2, "{usd}: {seen:#?}");
+        let detail = stopped[0]["detail"].as_str().unwrap();
+        assert!(detail.contains("no budget can hold it"), "{detail}");
+        assert_eq!(limits(&crew)["reserved"]["cost"], 0);
+    }
+}
+
+#[test]
+fn f1_first_turns_without_a_price_do_not_overrun_the_budget_together() {
+    let turn = r#"echo x >> began; until test -e go; do sleep 0.02; done; echo '{"type":"used","in":900,"out":100,"usd":0.4}'; echo '{"type":"result","text":"fine"}'"#;
+    let crew = crowd("budget = 1.0", 8, 24, &[turn; 24]);
+    let mut run = crew.start(&[]);
+    run.until(|fact| fact["event"] == "turn_started");
+    for _ in 0..7 {
+        run.until(|fact| fact["event"] == "member_waits" && fact["reason"] == "rate_limit");
+    }
+    while crew.read("began").is_empty() {
+        std::thread::yield_now();
+    }
+    assert_eq!(crew.read("began"), "x\n");
+    crew.write("go", "");
+    let (status, seen, _) = run.end();
+    assert_eq!(status, Some(5), "{seen:#?}");
+    assert_eq!(facts(&seen, "turn_started").len(), 2, "{seen:#?}");
+    assert_eq!(limits(&crew)["used"]["cost"], 800_000);
+}
+
+#[test]
+fn a_price_that_one_member_showed_lets_the_others_of_its_kind_run_beside_each_other() {
+    let first = r#"echo '{"type":"used","in":900,"out":100,"usd":0.1}'; echo '{"type":"result","text":"fine"}'"#;
+    let beside = r#"echo x >> began; until test "$(wc -l < began)" = 2; do sleep 0.02; done; echo '{"type":"used","in":900,"out":100,"usd":0.1}'; echo '{"type":"result","text":"fine"}'"#;
+    let crew = crowd("budget = 1.0", 2, 3, &[first, beside, beside]);
+    let (status, seen, _) = crew.start(&[]).end();
+    assert_eq!(status, Some(0), "{seen:#?}");
+    assert_eq!(limits(&crew)["used"]["cost"], 300_000);
+}

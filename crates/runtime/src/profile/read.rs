@@ -104,6 +104,10 @@ pub struct TurnReport {
     pub session: Option<String>,
     /// What this turn used; `None` when the CLI does not say, which is not zero.
     pub usage: Option<Usage>,
+    /// What this turn cost as the CLI says it, in millionths of a US dollar, whether or not its tokens are known.
+    pub cost_micro_usd: Option<u64>,
+    /// Why what the CLI reported of its usage is not, or not all, known: what stands where a number should.
+    pub usage_fault: Option<String>,
     /// What the CLI had counted at the end of this turn: goes into [`TurnOutput::counted_before`] of the session's
     /// next turn.
     pub counted: Option<Usage>,
@@ -130,9 +134,12 @@ impl Profile {
             outcome,
             answer,
             session,
-            usage: usage.map(|reading| reading.turn),
+            usage: usage.as_ref().and_then(|reading| reading.turn),
+            cost_micro_usd: usage.as_ref().and_then(|reading| reading.cost),
+            usage_fault: usage.as_ref().and_then(|reading| reading.fault.clone()),
             // A turn that was cut off counted nothing: the next one is still held against the one before.
             counted: usage
+                .as_ref()
                 .map(|reading| reading.counted)
                 .or(output.counted_before.copied()),
         }

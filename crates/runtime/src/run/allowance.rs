@@ -7,11 +7,15 @@
 //! | never, or the budget is spent | takes no more turns in this run, and says why |
 //!
 //! A turn is estimated as the largest of the member's last turns, or else as what it used on average before, or else by
-//! the length of its prompt. Money follows from what was paid for those turns, or from the price of the member's model;
-//! without either there is no estimate, and turns are refused once the budget is spent. Scripts call no model and are not
-//! asked for; what they start can ask for itself (`pitcrew limits run`).
+//! the length of its prompt. Money follows from what was paid for those turns, or for the last turns of others with the
+//! same profile and model.
+//!
+//! Under a budget, a turn of which nothing like that is known sets aside all that is left, so that it runs alone until
+//! its price is seen (`run/allowance/shown.rs`). Without a budget it is estimated by the price of its model. Scripts call
+//! no model and are not asked for; what they start can ask for itself (`pitcrew limits run`).
 
-use pitcrew_core::limiter::{Report, ReservationId};
+use pitcrew_core::limiter::input::MOST_TOKENS;
+use pitcrew_core::limiter::{Limiter, Report, ReservationId};
 use pitcrew_core::price::{Micros, PriceTable, TokenUse};
 use pitcrew_core::{Name, Refusal, TaskId, Timestamp};
 
@@ -21,6 +25,10 @@ use super::outfit::Gear;
 use super::scheduler::StopReason;
 use crate::desk::{Admission, Desk, NotDone, Spending};
 use crate::profile::Usage;
+
+mod shown;
+
+pub(super) use shown::Shown;
 
 /// So many bytes of a prompt are a token, at the least.
 const BYTES_A_TOKEN: u64 = 3;
@@ -39,6 +47,17 @@ const LAST_TURNS: usize = 3;
 pub(super) struct Allowance {
     id: ReservationId,
     tokens: u64,
+    /// What it is taken to have cost when nobody says it.
+    guess: Option<Micros>,
+}
+
+/// What a turn is expected to use.
+struct Estimate {
+    tokens: u64,
+    /// What such turns were paid for.
+    paid: Option<Micros>,
+    /// What its tokens cost by the price of its model.
+    priced: Option<Micros>,
 }
 
 /// What the limiter said.
@@ -70,26 +89,67 @@ impl Lately {
 pub(super) fn reserve(
     desk: &Desk<'_>,
     gear: &Gear,
+    shown: &Shown,
     task: Option<&TaskId>,
     prompt_bytes: usize,
 ) -> Result<Answer, NotDone> {
     if gear.is_script() {
         return Ok(Answer::Go(None));
     }
-    let (tokens, cost) = estimate(desk, gear, prompt_bytes)?;
+    // When it cannot be read, it is asked all the same, and says what becomes of a call then.
+    let limiter = desk.limiter().ok();
+    let expected = estimate(desk, gear, shown, limiter.as_ref(), prompt_bytes);
+    let left = limiter
+        .as_ref()
+        .and_then(|limiter| left(limiter, gear, desk.now()));
+    let mut guess = expected.paid.or(expected.priced);
+    let mut cost = guess;
+    let is_alone = left.is_some() && expected.paid.is_none();
+    if let Some(left) = left.filter(|_| is_alone) {
+        if let Some(why) = shown.why_never(gear) {
+            let reason = StopReason::Denied;
+            return Ok(Answer::Never { reason, why });
+        }
+        // Nothing left is no free turn.
+        cost = Some(left.max(Micros::new(1)));
+        guess = expected.priced;
+    }
     let asked = desk.acquire(&Spending {
         member: gear.name(),
-        tokens,
+        tokens: expected.tokens,
         cost,
         task,
         model: gear.entry.model.as_deref(),
     });
+    let tokens = expected.tokens;
     match asked {
-        Ok(Admission::Reserved { id, .. }) => Ok(Answer::Go(Some(Allowance { id, tokens }))),
+        Ok(Admission::Reserved { id, .. }) => Ok(Answer::Go(Some(Allowance { id, tokens, guess }))),
         Ok(Admission::Uncounted { why }) => Ok(Answer::Uncounted(why)),
+        Err(NotDone::Refused(Refusal::BudgetExceeded(facts)))
+            if is_alone && facts.spent < facts.budget =>
+        {
+            let why = format!(
+                "{facts}; what a turn of profile {} costs is not known yet, so it runs when no other does",
+                gear.entry.profile
+            );
+            let until = desk.now().plus_millis(AGAIN_MS);
+            Ok(Answer::Wait { until, why })
+        }
         Err(NotDone::Refused(refusal)) => Ok(denied(&refusal, desk.now())),
         Err(failed) => Err(failed),
     }
+}
+
+/// What the member may still set aside; `None` when no budget holds it.
+fn left(limiter: &Limiter, gear: &Gear, now: Timestamp) -> Option<Micros> {
+    let status = limiter.status(now);
+    let own = limiter.limits().budget_of(gear.name()).map(|budget| {
+        let account = status.members.get(gear.name());
+        account.map_or(budget, |account| {
+            budget.minus(account.used.cost).minus(account.reserved.cost)
+        })
+    });
+    [status.left, own].into_iter().flatten().min()
 }
 
 fn denied(refusal: &Refusal, now: Timestamp) -> Answer {
@@ -125,37 +185,40 @@ fn denied(refusal: &Refusal, now: Timestamp) -> Answer {
 fn estimate(
     desk: &Desk<'_>,
     gear: &Gear,
+    shown: &Shown,
+    limiter: Option<&Limiter>,
     prompt_bytes: usize,
-) -> Result<(u64, Option<Micros>), NotDone> {
+) -> Estimate {
     let prompt = (prompt_bytes as u64).div_ceil(BYTES_A_TOKEN);
-    let price = gear.entry.model.as_deref().map(str::to_string);
     let prices = PriceTable::default();
-    let price = price.and_then(|model| prices.find(&model).cloned());
+    let price = gear.entry.model.as_deref();
+    let price = price.and_then(|model| prices.find(model));
     let lately = &gear.lately.0;
+    let status = limiter.map(|limiter| limiter.status(desk.now()));
+    let used = status.and_then(|status| Some(status.members.get(gear.name())?.used));
+    let used = used.filter(|used| used.requests > 0);
     if let Some(tokens) = lately.iter().map(total).max() {
-        let paid = lately.iter().filter_map(|usage| usage.cost_micro_usd).max();
-        let priced = price.map(|price| {
-            let each = lately.iter().map(|usage| price.cost(&token_use(usage)));
-            each.max().unwrap_or_default()
-        });
-        return Ok((tokens.max(prompt), paid.map(Micros::new).or(priced)));
+        let each = lately
+            .iter()
+            .map(|usage| cost(usage, gear.entry.model.as_deref()));
+        return Estimate {
+            tokens: tokens.max(prompt),
+            paid: each.flatten().max().or_else(|| shown.most(gear)),
+            priced: None,
+        };
     }
-    let first = prompt.saturating_add(FIRST_OUTPUT);
-    let priced = price.map(|price| price.estimate(prompt, FIRST_OUTPUT));
-    let limiter = match desk.limiter() {
-        Ok(limiter) => limiter,
-        // It is asked next, and says what becomes of a call then.
-        Err(_) => return Ok((first, priced)),
-    };
-    let status = limiter.status(desk.now());
-    let used = status.members.get(gear.name()).map(|member| member.used);
-    let Some(used) = used.filter(|used| used.requests > 0) else {
-        return Ok((first, priced));
-    };
-    let tokens = used.tokens.div_ceil(used.requests).max(prompt);
-    let paid = used.cost.get().div_ceil(used.requests);
-    let paid = (paid > 0).then_some(Micros::new(paid));
-    Ok((tokens, paid.or(priced)))
+    let average = used.map(|used| {
+        let paid = used.cost.get().div_ceil(used.requests);
+        (used.tokens.div_ceil(used.requests), paid)
+    });
+    let own = average.and_then(|(_, paid)| (paid > 0).then_some(Micros::new(paid)));
+    Estimate {
+        tokens: average.map_or(prompt.saturating_add(FIRST_OUTPUT), |(tokens, _)| {
+            tokens.max(prompt)
+        }),
+        paid: shown.most(gear).or(own),
+        priced: price.map(|price| price.estimate(prompt, FIRST_OUTPUT)),
+    }
 }
 
 /// Gives back what was set aside for a turn that did not call anybody.
@@ -171,46 +234,53 @@ pub(super) fn release(desk: &Desk<'_>, name: &Name, allowance: Allowance) -> Res
 pub(super) fn settle(
     desk: &Desk<'_>,
     gear: &mut Gear,
+    shown: &mut Shown,
     allowance: Option<Allowance>,
     task: Option<&TaskId>,
     result: &TurnResult,
 ) -> Result<(), NotDone> {
+    let said = result.usage.is_some() || result.cost_micro_usd.is_some();
+    let turned_away = matches!(
+        result.outcome,
+        TurnOutcome::Limited | TurnOutcome::SessionLost
+    );
+    match allowance {
+        None if !said => return Ok(()),
+        // Nobody is paid for it.
+        Some(allowance) if !said && turned_away => return release(desk, gear.name(), allowance),
+        // What is not said was used all the same: it counts as it was estimated.
+        _ => {}
+    }
     let model = gear.entry.model.clone();
-    let (tokens, cost) = match (&result.usage, allowance) {
-        (Some(usage), _) => {
-            gear.lately.add(*usage);
-            (total(usage), cost(usage, model.as_deref()))
-        }
-        (None, None) => return Ok(()),
-        // It was turned away, so nobody is paid for it.
-        (None, Some(allowance))
-            if matches!(
-                result.outcome,
-                TurnOutcome::Limited | TurnOutcome::SessionLost
-            ) =>
-        {
-            return release(desk, gear.name(), allowance);
-        }
-        // It may have called its model, and nobody says what that cost.
-        (None, Some(allowance)) => (allowance.tokens, None),
-    };
+    let said_cost = result.cost_micro_usd.map(Micros::new);
+    let by_tokens = || cost(result.usage.as_ref()?, model.as_deref());
+    let guess = allowance.and_then(|allowance| allowance.guess);
+    let known = said_cost.or_else(by_tokens).or(guess);
+    if !turned_away {
+        shown.note(gear, known, result.outcome);
+    }
+    if let Some(usage) = &result.usage {
+        gear.lately.add(*usage);
+    }
+    let estimated = allowance.map_or(0, |allowance| allowance.tokens);
     let report = Report {
         member: gear.name(),
         reservation: allowance.map(|allowance| allowance.id),
-        tokens,
-        cost,
+        tokens: result.usage.as_ref().map_or(estimated, total),
+        // What is set aside for a turn without a price is no estimate of it.
+        cost: known.or(allowance.map(|_| Micros::ZERO)),
         task,
         model: model.as_deref(),
     };
     match desk.record(&report) {
-        // Refused: somebody settled it already.
-        Ok(_) | Err(NotDone::Refused(_)) => Ok(()),
+        Ok(_) | Err(NotDone::Refused(Refusal::AlreadySettled { .. })) => Ok(()),
         Err(failed) => Err(failed),
     }
 }
 
 fn total(usage: &Usage) -> u64 {
-    usage.input.saturating_add(usage.output)
+    let total = usage.input.saturating_add(usage.output);
+    total.min(MOST_TOKENS)
 }
 
 fn token_use(usage: &Usage) -> TokenUse {

@@ -12,6 +12,7 @@ use pitcrew_core::{Name, Timestamp};
 use pitcrew_store::{Change, StoreFailure};
 use tokio::sync::mpsc;
 
+use super::allowance::Shown;
 use super::ending::Totals;
 use super::event::{EndReason, Fact, LeftRunning, Report, Unfinished, WaitReason};
 use super::founding::Ground;
@@ -61,6 +62,8 @@ pub(super) struct Driver<'a> {
     usage: Totals,
     waits: BTreeMap<SeatNo, i64>,
     limits: books::Seen,
+    /// What turns have shown to cost.
+    shown: Shown,
     /// Why the team's limits stopped a member, in their words.
     barred: BTreeMap<SeatNo, String>,
     unfinished: Vec<Unfinished>,
@@ -128,6 +131,7 @@ impl<'a> Driver<'a> {
             usage: Totals::new(),
             waits: BTreeMap::new(),
             limits: books::Seen::default(),
+            shown: Shown::default(),
             barred: BTreeMap::new(),
             unfinished: Vec::new(),
             left_running: Vec::new(),

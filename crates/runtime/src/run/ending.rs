@@ -45,6 +45,10 @@ pub(super) struct TurnResult {
     pub(super) answer_cut: bool,
     pub(super) session: Option<String>,
     pub(super) usage: Option<Usage>,
+    /// What it cost as its CLI says it, in millionths of a US dollar, whether or not its tokens are known.
+    pub(super) cost_micro_usd: Option<u64>,
+    /// What stands where its CLI should say what the turn used.
+    pub(super) usage_fault: Option<String>,
     pub(super) counted: Option<Usage>,
     /// When a limit ends, in wall milliseconds.
     pub(super) resets_at_ms: Option<i64>,
@@ -60,6 +64,8 @@ impl TurnResult {
             answer_cut: false,
             session: None,
             usage: None,
+            cost_micro_usd: None,
+            usage_fault: None,
             counted: None,
             resets_at_ms: None,
         }
@@ -210,6 +216,8 @@ fn judge(report: TurnReport, how: How, for_mail: bool) -> TurnResult {
         answer: report.answer.map(|answer| answer.text),
         session: report.session,
         usage: report.usage,
+        cost_micro_usd: report.cost_micro_usd,
+        usage_fault: report.usage_fault,
         counted: report.counted,
         resets_at_ms,
     }

@@ -22,7 +22,7 @@ use pitcrew_core::{Name, Refusal, TaskId, Timestamp};
 use pitcrew_store::files::WorkerFiles;
 use pitcrew_store::{Cursor, StoreExt, StoreFailure};
 
-use super::allowance::{Allowance, Answer};
+use super::allowance::{Allowance, Answer, Shown};
 use super::outfit::Gear;
 use super::record::{ProcessRecord, SessionRecord};
 use super::scheduler::{Held, StopReason, Work};
@@ -118,6 +118,7 @@ pub(super) struct Bench<'a> {
     /// The caller's own mark, when the run itself is part of a turn.
     pub(super) outer_mark: Option<&'a std::ffi::OsStr>,
     pub(super) tasks: &'a [TaskEntry],
+    pub(super) shown: &'a Shown,
 }
 
 impl Bench<'_> {
@@ -294,7 +295,7 @@ impl Bench<'_> {
             Err(why) => return Ok(Begun::Failed(why)),
         };
         let claimed = turn.claim.as_ref().map(|claim| &claim.task);
-        let asked = allowance::reserve(&self.desk, gear, claimed, prompt.len())?;
+        let asked = allowance::reserve(&self.desk, gear, self.shown, claimed, prompt.len())?;
         let (allowance, uncounted) = match asked {
             Answer::Go(allowance) => (allowance, None),
             Answer::Uncounted(why) => (None, Some(why)),

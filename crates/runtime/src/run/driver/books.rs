@@ -41,12 +41,21 @@ impl Driver<'_> {
         let began = gear.turn.as_ref().is_some_and(|turn| turn.group.is_some());
         let booked = match allowance {
             Some(allowance) if !began => allowance::release(&desk, gear.name(), allowance),
-            allowance => allowance::settle(&desk, gear, allowance, task.as_ref(), result),
+            allowance => {
+                let shown = &mut self.shown;
+                allowance::settle(&desk, gear, shown, allowance, task.as_ref(), result)
+            }
         };
         if let Err(failed) = booked {
             let name = self.gears[seat].name();
             let why = own::in_full(&failed);
             self.note(format!("what {name} used cannot be booked: {why}"));
+        }
+        if let Some(fault) = &result.usage_fault {
+            let profile = &self.gears[seat].entry.profile;
+            self.note(format!(
+                "what turns of profile {profile} use counts as estimated where their agent does not say it: {fault}"
+            ));
         }
         if let (TurnOutcome::Limited, Some(until)) = (result.outcome, result.resets_at_ms) {
             self.pause_team(until, result.why.as_deref().unwrap_or("a limit"));

@@ -6,6 +6,7 @@ use pitcrew_core::identity::Speaker;
 use pitcrew_core::mailbox::{Draft, Intent};
 use pitcrew_core::task::Status;
 
+use super::super::allowance::Shown;
 use super::super::ending::{self, TurnResult};
 use super::super::event::{self, Fact, LeftRunning, TurnOutcome, Unfinished};
 use super::super::founding::Ground;
@@ -18,7 +19,12 @@ use crate::desk::{Desk, NotDone};
 use crate::process::{Control, Mark, Streams};
 
 /// What a turn is begun and recorded with.
-fn bench<'b>(setup: &'b Setup<'_>, ground: &'b Ground, tools: &'b Tools) -> Bench<'b> {
+fn bench<'b>(
+    setup: &'b Setup<'_>,
+    ground: &'b Ground,
+    tools: &'b Tools,
+    shown: &'b Shown,
+) -> Bench<'b> {
     let mut variables = setup.variables.iter();
     let outer = variables.find(|(name, _)| name == Mark::VARIABLE);
     Bench {
@@ -35,6 +41,7 @@ fn bench<'b>(setup: &'b Setup<'_>, ground: &'b Ground, tools: &'b Tools) -> Benc
         grace: setup.grace,
         outer_mark: outer.map(|(_, value)| value.as_os_str()),
         tasks: &setup.file.tasks,
+        shown,
     }
 }
 
@@ -47,8 +54,11 @@ impl Driver<'_> {
     }
 
     pub(super) fn start(&mut self, seat: SeatNo, turn: u32, work: &Work) {
-        let begun =
-            bench(&self.setup, &self.ground, &self.tools).begin(&mut self.gears[seat], turn, work);
+        let begun = bench(&self.setup, &self.ground, &self.tools, &self.shown).begin(
+            &mut self.gears[seat],
+            turn,
+            work,
+        );
         let begun = match self.attempt_for_member(begun) {
             Ok(begun) => begun,
             Err(Some(why)) => {
@@ -235,8 +245,11 @@ impl Driver<'_> {
         task: Option<Settlement>,
         mail: MailSettlement,
     ) {
-        let recorded =
-            bench(&self.setup, &self.ground, &self.tools).settle(&mut self.gears[seat], task, mail);
+        let recorded = bench(&self.setup, &self.ground, &self.tools, &self.shown).settle(
+            &mut self.gears[seat],
+            task,
+            mail,
+        );
         let recorded = match self.attempt_for_member(recorded) {
             Ok(recorded) => recorded,
             Err(why) => {

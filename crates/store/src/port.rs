@@ -22,14 +22,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pitcrew_core::board::Board;
-use pitcrew_core::claim::Claims;
-use pitcrew_core::exchange::Exchanges;
-use pitcrew_core::limiter::Limiter;
-use pitcrew_core::loops::{Loop, Mode, Ralph, Ultraqa, Ultrawork};
+use pitcrew_core::loops::Mode;
 use pitcrew_core::name::{Name, TaskId};
-use pitcrew_core::roster::Team;
-use pitcrew_core::task::Task;
 use pitcrew_core::time::Timestamp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -38,6 +32,7 @@ use crate::failure::StoreFailure;
 use crate::layout;
 
 mod rule;
+mod typed;
 
 pub use rule::{ErasedRule, State, StoreExt, Verdict};
 
@@ -433,82 +428,5 @@ impl<S: Store + ?Sized> Store for Arc<S> {
 
     fn take_over_ended(&self, now: Timestamp) -> Result<Vec<TaskId>, StoreFailure> {
         (**self).take_over_ended(now)
-    }
-}
-
-impl Document for Team {
-    type Id = ();
-
-    fn place((): &()) -> Place {
-        Place::Team
-    }
-}
-
-impl Document for Task {
-    type Id = TaskId;
-
-    fn place(id: &TaskId) -> Place {
-        Place::Task(id.clone())
-    }
-
-    fn misplaced(&self, id: &TaskId) -> Option<String> {
-        (self.id != id.as_str()).then(|| format!("it says that its id is {:?}", self.id))
-    }
-}
-
-impl Document for Claims {
-    type Id = ();
-
-    const WHOLE_RULES: bool = true;
-
-    fn place((): &()) -> Place {
-        Place::Claims
-    }
-}
-
-impl Document for Limiter {
-    type Id = ();
-
-    const WHOLE_RULES: bool = true;
-
-    fn place((): &()) -> Place {
-        Place::Limits
-    }
-}
-
-impl Document for Board {
-    type Id = ();
-
-    const WHOLE_RULES: bool = true;
-
-    fn place((): &()) -> Place {
-        Place::Board
-    }
-}
-
-/// A loop stands where its mode says.
-macro_rules! loops {
-    ($($state:ident)*) => {$(
-        impl Document for $state {
-            type Id = ();
-
-            const WHOLE_RULES: bool = true;
-
-            fn place((): &()) -> Place {
-                Place::Loop($state::MODE)
-            }
-        }
-    )*};
-}
-
-loops! { Ralph Ultrawork Ultraqa }
-
-impl Document for Exchanges {
-    type Id = ();
-
-    const WHOLE_RULES: bool = true;
-
-    fn place((): &()) -> Place {
-        Place::Exchanges
     }
 }

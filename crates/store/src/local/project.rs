@@ -96,6 +96,7 @@ impl Project {
         self.root.join(".omp").join("state")
     }
 
+    /// The folder of the teams. It and those above it may be links, for every command alike; what is in a team may not.
     fn teams_dir(&self) -> PathBuf {
         self.state_dir().join("team")
     }
@@ -112,7 +113,7 @@ impl Project {
     /// # Errors
     /// When the folder of the teams is there and cannot be read.
     pub fn teams(&self) -> Result<Vec<Name>, StoreFailure> {
-        let Some(folder) = Folder::open(&self.teams_dir())? else {
+        let Some(folder) = Folder::follow(&self.teams_dir())? else {
             return Ok(Vec::new());
         };
         let mut teams = Vec::new();
@@ -126,6 +127,27 @@ impl Project {
         }
         teams.sort();
         Ok(teams)
+    }
+
+    /// The folders among the teams that could be a team by their names and have no team's document: the reference leaves
+    /// such ones when it sends to a team that is not there. Nothing can be asked of them, and they keep their names taken.
+    ///
+    /// # Errors
+    /// As [`Self::teams`].
+    pub fn hollow(&self) -> Result<Vec<Name>, StoreFailure> {
+        let Some(folder) = Folder::follow(&self.teams_dir())? else {
+            return Ok(Vec::new());
+        };
+        let names = folder.names()?;
+        let names = names
+            .iter()
+            .filter_map(|name| Name::new(NameKind::Team, name).ok());
+        let is_folder = |name: &Name| matches!(folder.sub(name.as_str()), Ok(Some(_)));
+        let mut hollow: Vec<Name> = names
+            .filter(|name| is_folder(name) && !is_team(&folder, name))
+            .collect();
+        hollow.sort();
+        Ok(hollow)
     }
 
     /// Creates a team without tasks, as [`Self::create_team_with`] does.
@@ -195,7 +217,7 @@ impl Project {
     /// link: a user may keep the state elsewhere.
     fn make_teams_dir(&self) -> Result<Folder, StoreFailure> {
         let path = self.teams_dir();
-        if let Some(teams) = Folder::open(&path)? {
+        if let Some(teams) = Folder::follow(&path)? {
             return Ok(teams);
         }
         Folder::expect(&self.root)?;
@@ -219,7 +241,7 @@ impl Project {
     /// When something cannot be removed. When that shows before anything is removed, which it does for a folder that may
     /// not be written to, the team stays as it is. Otherwise it is gone for everybody, and removing it again goes on.
     pub fn remove_team(&self, name: &Name) -> Result<bool, StoreFailure> {
-        let Some(teams) = Folder::open(&self.teams_dir())? else {
+        let Some(teams) = Folder::follow(&self.teams_dir())? else {
             return Ok(false);
         };
         let _held = teams.lock(lock::PATIENCE)?;
@@ -240,7 +262,7 @@ impl Project {
     /// # Errors
     /// When it still cannot be removed.
     pub fn remove_remains(&self, name: &Name) -> Result<bool, StoreFailure> {
-        let Some(teams) = Folder::open(&self.teams_dir())? else {
+        let Some(teams) = Folder::follow(&self.teams_dir())? else {
             return Ok(false);
         };
         let _held = teams.lock(lock::PATIENCE)?;

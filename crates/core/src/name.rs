@@ -35,7 +35,9 @@ fn is_valid(text: &str) -> bool {
         && !is_device(text)
 }
 
-fn is_device(text: &str) -> bool {
+/// Whether Windows keeps this name for a device.
+#[must_use]
+pub fn is_device(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let numbered = |stem: &str| {
         lower
@@ -50,12 +52,13 @@ fn is_device(text: &str) -> bool {
 pub struct Name(String);
 
 impl Name {
-    /// Checks `text`, which names a `kind`.
+    /// Checks `text`, which names a `kind`. No team is called [`LEADER`].
     ///
     /// # Errors
     /// `invalid_name` with the kind and the text as given.
     pub fn new(kind: NameKind, text: &str) -> Result<Self, Refusal> {
-        if is_valid(text) {
+        let is_reserved = kind == NameKind::Team && text.eq_ignore_ascii_case(LEADER);
+        if is_valid(text) && !is_reserved {
             Ok(Self(text.to_string()))
         } else {
             Err(Refusal::name(kind, text))
@@ -124,7 +127,8 @@ impl TaskId {
     /// # Errors
     /// `invalid_task_id` with the text as given.
     pub fn fresh(text: &str) -> Result<Self, Refusal> {
-        Self::checked(is_valid(text), text)
+        let is_reserved = text.eq_ignore_ascii_case(LEADER);
+        Self::checked(is_valid(text) && !is_reserved, text)
     }
 
     fn checked(is_id: bool, text: &str) -> Result<Self, Refusal> {
@@ -247,6 +251,16 @@ mod tests {
         for text in ["console", "com", "com10", "nulls", "lpt"] {
             assert!(valid(text), "{text}");
         }
+    }
+
+    #[test]
+    fn neither_a_team_nor_a_task_is_called_leader() {
+        assert!(Name::new(NameKind::Team, "LEADER").is_err());
+        assert!(TaskId::fresh("leader").is_err());
+        assert!(
+            TaskId::new("leader").is_ok(),
+            "one that is there is worked on"
+        );
     }
 
     #[test]

@@ -154,13 +154,17 @@ pub(crate) fn answer(environment: &Environment) -> ExitCode {
     let exit = match find(&matches) {
         Some((entry, own)) => {
             let mut context = Context::new(environment, own, &mut ui);
-            (entry.run)(own, &mut context).unwrap_or_else(|halt| {
+            let done = readable(environment).and_then(|()| (entry.run)(own, &mut context));
+            done.unwrap_or_else(|halt| {
                 let halt = context.explain(halt);
                 complain(context.ui, key_of(&matches), &halt)
             })
         }
         None => Exit::Usage,
     };
+    for undone in UNSAID.take_undone() {
+        ui.say(&format!("what was done stands, but {undone}"));
+    }
     if let Some(lost) = UNSAID.take() {
         let words = format!(
             "what was done stands, but {} events about it could not be written: {}",
@@ -200,6 +204,17 @@ fn words(args: &[OsString]) -> Vec<OsString> {
     words
 }
 
+/// Refuses an environment that says who is meant in bytes that are no text.
+fn readable(environment: &Environment) -> Result<(), Halt> {
+    match environment.unreadable {
+        None => Ok(()),
+        Some(name) => Err(Halt::Input {
+            what: name.to_string(),
+            why: "not UTF-8; unset it or give it a name".to_string(),
+        }),
+    }
+}
+
 fn find(matches: &ArgMatches) -> Option<(&'static Entry, &ArgMatches)> {
     let (name, mut matches) = matches.subcommand()?;
     let mut entry = commands::table().find(|entry| entry.name == name)?;
@@ -218,9 +233,19 @@ fn refuse_usage(environment: &Environment, refused: &clap::Error) -> ExitCode {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
     );
     if is_answer {
-        // Clap writes to standard output itself. When that is gone, nobody reads.
-        let _ = refused.print();
-        return ExitCode::from(Exit::Done as u8);
+        // Clap writes to standard output itself, past the rest of what is written here.
+        let written = refused
+            .print()
+            .and_then(|()| std::io::Write::flush(&mut std::io::stdout()));
+        let exit = match written {
+            Err(why) if why.kind() != std::io::ErrorKind::BrokenPipe => {
+                Ui::new(environment, false)
+                    .complain(&format!("cannot write the answer: {}", why.kind()), None);
+                Exit::Failed
+            }
+            _ => Exit::Done,
+        };
+        return ExitCode::from(exit as u8);
     }
     let words = environment.args.iter().skip(1).map(|arg| arg.to_str());
     let words: Vec<&str> = words

@@ -14,6 +14,7 @@
 //! | `desk/board.rs` | list the tasks |
 //! | `desk/planning.rs` | add tasks |
 //! | `desk/work.rs` | claim, transition, release, retry tasks |
+//! | `desk/owed.rs` | what follows from the end of a task, until it is done |
 //! | `desk/crew.rs` | found a team, add and remove members, issue tokens |
 //! | `desk/status.rs` | how a team stands, without touching anything |
 //! | `desk/claims.rs` | claim lines, wait for them, give them back; what ends with a member |
@@ -42,6 +43,7 @@ mod exchanges;
 mod index;
 mod limits;
 mod mail;
+mod owed;
 mod planning;
 mod reading;
 mod sending;
@@ -54,9 +56,10 @@ mod written;
 
 pub use board::{TaskBoard, UnreadableTask};
 pub use claims::{ClaimTurn, ClaimWish, MemberEnd, moves_claims};
-pub use crew::{Blueprint, Founding, Plan};
+pub use crew::{Blueprint, Founding, Plan, Removed};
 pub use discoveries::{Finding, News, Offer, Shared};
 pub use events::{Delivery, Lost, Passed, Start, Subscription, Unsaid};
+pub use exchanges::Waiting;
 pub use index::MailIndex;
 pub use limits::{Admission, LimitChange, Setting, Spending};
 pub use mail::Taken;
@@ -64,8 +67,8 @@ pub use planning::TaskPlan;
 pub use reading::{Entry, MailCounts, MailReport, Which};
 pub use sending::{Broadcast, Sent};
 pub use sent::{SentFact, SentMessage};
-pub use status::{HEARTBEAT_FRESH_MS, MemberStatus, TeamStatus, apart};
-pub use telling::{NO_REACTION, Waiting};
+pub use status::{HEARTBEAT_FRESH_MS, MemberStatus, Standing, TeamStatus, apart};
+pub use telling::{NO_REACTION, WaitingMail};
 pub use waiting::{Happened, Look, Wanted};
 pub use work::Change;
 

@@ -154,6 +154,11 @@ pub(crate) fn part_base(file: &str, name: &str) -> Option<u64> {
     base.parse().ok().filter(|_| is_number)
 }
 
+/// The `n`th name under which a text of `file` is kept that cannot be read.
+pub(crate) fn aside(file: &str, n: u32) -> String {
+    format!("{file}.unreadable-{n}")
+}
+
 /// The name under which the next text of `file` is written before it takes the place of the present one. There is
 /// one such name for each file, and its owner holds a lock: whatever is found under it, a dead writer left there.
 pub(crate) fn draft(file: &str) -> String {

@@ -30,6 +30,7 @@ use pitcrew_core::loops::{Loop, Mode, Ralph, Ultraqa, Ultrawork};
 use pitcrew_core::name::{Name, TaskId};
 use pitcrew_core::roster::Team;
 use pitcrew_core::task::Task;
+use pitcrew_core::time::Timestamp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -247,6 +248,30 @@ impl Page {
         }
     }
 
+    /// The page of `bytes`, which reach from `start`, a line start, to `end`, the end of the log, if the last record is
+    /// whole and only its line end is missing: another program wrote it, or its writer was killed in between. It gets the
+    /// line end here, and from the next append in the log. Else `None`, and `bytes` are as they were.
+    pub(crate) fn with_whole_tail(start: Cursor, end: Cursor, bytes: &mut Vec<u8>) -> Option<Self> {
+        let last = bytes
+            .iter()
+            .rposition(|byte| *byte == b'\n')
+            .map_or(0, |end| end + 1);
+        let record = pitcrew_core::json::trim(&bytes[last..]);
+        let is_whole = record.starts_with(b"{")
+            && record.ends_with(b"}")
+            && pitcrew_core::json::read::<serde::de::IgnoredAny>(record).is_ok();
+        is_whole.then(|| {
+            bytes.push(b'\n');
+            Self {
+                base: start,
+                bytes: std::mem::take(bytes),
+                next: end,
+                partial: 0,
+                at_end: true,
+            }
+        })
+    }
+
     /// The lines, oldest first. The last one ends where the next page starts, also when only its beginning is here.
     pub fn lines(&self) -> impl Iterator<Item = PageLine<'_>> {
         let mut at = self.base;
@@ -304,6 +329,15 @@ pub trait Store: Send + Sync {
     /// written was taken back; only when that failed too does the next append isolate a torn line.
     fn append(&self, log: &Log, records: &[&[u8]]) -> Result<Cursor, StoreFailure>;
 
+    /// Appends as [`Self::append`] does, for whoever need not know where: where a log is kept in parts, finding that out
+    /// costs more than writing.
+    ///
+    /// # Errors
+    /// As [`Self::append`].
+    fn append_blind(&self, log: &Log, records: &[&[u8]]) -> Result<(), StoreFailure> {
+        self.append(log, records).map(drop)
+    }
+
     /// Reads at most `limit` bytes of whole lines from `from`; one line if the first is longer. A log that does not
     /// exist is empty. A cursor in the middle of a line starts at the next line, and one in a part that is not kept any
     /// more at the first line that is: [`Page::base`] says where.
@@ -340,11 +374,33 @@ pub trait Store: Send + Sync {
     /// `CorruptDocument` when it cannot be read as its type; it is left as it is. Only a document that is
     /// [`Durability::Relaxed`] counts as absent then, so that a new one can take its place.
     fn update_erased(&self, place: &Place, rule: &mut dyn ErasedRule) -> Result<(), StoreFailure>;
+
+    /// Notes that what follows from the end of a task is done. Until then a store that outlives its writers keeps that
+    /// it is owed; one that does not has nothing to note.
+    ///
+    /// # Errors
+    /// When that cannot be noted: then it stays owed.
+    fn settle(&self, _task: &TaskId) -> Result<(), StoreFailure> {
+        Ok(())
+    }
+
+    /// The tasks that have ended and whose writers are gone without [`Store::settle`]. The caller owes it from now on,
+    /// and nobody else is handed them as long as it lives.
+    ///
+    /// # Errors
+    /// When the tasks cannot be looked at.
+    fn take_over_ended(&self, _now: Timestamp) -> Result<Vec<TaskId>, StoreFailure> {
+        Ok(Vec::new())
+    }
 }
 
 impl<S: Store + ?Sized> Store for Arc<S> {
     fn append(&self, log: &Log, records: &[&[u8]]) -> Result<Cursor, StoreFailure> {
         (**self).append(log, records)
+    }
+
+    fn append_blind(&self, log: &Log, records: &[&[u8]]) -> Result<(), StoreFailure> {
+        (**self).append_blind(log, records)
     }
 
     fn read(&self, log: &Log, from: Cursor, limit: usize) -> Result<Page, StoreFailure> {
@@ -369,6 +425,14 @@ impl<S: Store + ?Sized> Store for Arc<S> {
 
     fn update_erased(&self, place: &Place, rule: &mut dyn ErasedRule) -> Result<(), StoreFailure> {
         (**self).update_erased(place, rule)
+    }
+
+    fn settle(&self, task: &TaskId) -> Result<(), StoreFailure> {
+        (**self).settle(task)
+    }
+
+    fn take_over_ended(&self, now: Timestamp) -> Result<Vec<TaskId>, StoreFailure> {
+        (**self).take_over_ended(now)
     }
 }
 

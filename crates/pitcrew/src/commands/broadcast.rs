@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::body::Body;
 use crate::cli::{Entry, Run};
 use crate::context::{Context, OpenTeam};
-use crate::halt::{Exit, Halt};
+use crate::halt::{Exit, Halt, code_of, with_causes};
 use crate::hints;
 use crate::panes;
 use crate::ui::Layout;
@@ -48,7 +48,10 @@ impl Run for Broadcast {
                         let words = wakened.and_then(|(_, wakened)| panes::words(to, wakened));
                         words.iter().for_each(|words| context.ui.say(words));
                     }
-                    Err(not_done) => context.ui.say(&format!("not sent to {to}: {not_done}")),
+                    Err(not_done) => {
+                        let why = with_causes(not_done);
+                        context.ui.say(&format!("not sent to {to}: {why}"));
+                    }
                 }
             }
         }
@@ -103,6 +106,15 @@ pub(crate) fn answer(outcome: &Outcome, woken: &[(Name, Wakened)]) -> Value {
         .collect();
     if !errors.is_empty() {
         answer["errors"] = errors.into();
+        answer["failures"] = failures(outcome);
+    }
+    if exit(outcome) != Exit::Done
+        && let Some(first) = answer["failures"].get(0).cloned()
+    {
+        // Nobody was reached, so what kept it from the first is why.
+        answer["error"] = first["code"].clone();
+        answer["code"] = first["code"].clone();
+        answer["message"] = first["message"].clone();
     }
     let seated = woken
         .iter()
@@ -122,6 +134,15 @@ pub(crate) fn answer(outcome: &Outcome, woken: &[(Name, Wakened)]) -> Value {
 fn code(not_done: &NotDone) -> String {
     match not_done {
         NotDone::Refused(refusal) => hints::row(&Halt::Refused(refusal.clone())).reference,
-        NotDone::Failed(failure) => failure.to_string(),
+        NotDone::Failed(failure) => code_of(failure).to_string(),
     }
+}
+
+/// Whom it did not reach and why, in full.
+fn failures(outcome: &Outcome) -> Value {
+    let failed = outcome.outcomes.iter().filter_map(|(to, result)| {
+        let not_done = result.as_ref().err()?;
+        Some(json!({ "to": to, "code": code(not_done), "message": with_causes(not_done) }))
+    });
+    failed.collect()
 }

@@ -19,8 +19,8 @@ pub(crate) const ENTRY: Entry =
 
 /// List the members: seat, role, task, unread mail
 ///
-/// Below a member stands how it is, when it sits in a pane, the lines that it holds, and what it waits for: a reply, lines,
-/// a task of others, its provider.
+/// Below a member stands how it is, when it sits in a pane, the lines that it holds, what it waits for (a reply, lines, a
+/// task of others, its provider), and whom its messages do not wake for now, because the two only talk.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Who {}
 
@@ -82,6 +82,9 @@ impl Run for Who {
                 let since = since.map_or(String::new(), |since| format!(" since {since}"));
                 context.ui.line(&format!("  waits {words}{since}"));
             }
+            for damped in row["damped"].as_array().into_iter().flatten() {
+                context.ui.line(&wakes_nobody(damped));
+            }
             let unreadable = row["unreadable"].as_array().into_iter().flatten();
             for why in unreadable.filter_map(Value::as_str) {
                 // What all members share is said once.
@@ -102,7 +105,7 @@ pub(crate) fn members(context: &mut Context<'_>, team: &OpenTeam) -> Result<Vec<
     let (roster, board) = (desk.roster()?, desk.tasks()?);
     let standings = panes::standings(context, team, &roster)?;
     let (claims, now) = (apart(desk.claims())?, desk.now());
-    // What keeps it from being told is said with the claims, or by the tasks above.
+    // Why the claims cannot be read is said with them.
     let waits = apart(desk.waits())?.unwrap_or_default();
     let mut rows = Vec::new();
     for name in roster.everybody() {
@@ -118,7 +121,11 @@ pub(crate) fn members(context: &mut Context<'_>, team: &OpenTeam) -> Result<Vec<
             held.filter(|claim| claim.member == name).collect()
         });
         let unreadable = [unread.as_ref().err(), claims.as_ref().err()];
-        let unreadable: Vec<&String> = unreadable.into_iter().flatten().collect();
+        let unreadable = unreadable.into_iter().flatten();
+        let mut unreadable: Vec<&String> = unreadable.chain(&waits.unreadable).collect();
+        unreadable.dedup();
+        let damped = waits.damped.iter().filter(|damped| damped.from == name);
+        let damped: Vec<_> = damped.collect();
         let mut row = json!({
             "name": name.as_str(),
             "seat": member.map(|member| member.seat.unwrap_or_default()),
@@ -128,8 +135,11 @@ pub(crate) fn members(context: &mut Context<'_>, team: &OpenTeam) -> Result<Vec<
             "tasks": tasks,
             "unread": unread.as_ref().ok(),
             "claims": held,
-            "waiting": waiting(&waits, &name),
+            "waiting": waiting(&waits.waits, &name),
         });
+        if !damped.is_empty() {
+            row["damped"] = json!(damped);
+        }
         if !unreadable.is_empty() {
             row["unreadable"] = json!(unreadable);
         }
@@ -151,6 +161,15 @@ fn waiting(waits: &[Waits], name: &Name) -> Vec<Value> {
         value
     };
     own.map(value).collect()
+}
+
+/// One exchange that is damped, as the answer in JSON has it, on one line.
+fn wakes_nobody(damped: &Value) -> String {
+    format!(
+        "  its messages do not wake {}: {} turns without progress",
+        damped["to"].as_str().unwrap_or_default(),
+        damped["turns"]
+    )
 }
 
 /// One claim, as the answer in JSON has it, on one line.

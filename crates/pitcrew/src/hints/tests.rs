@@ -528,6 +528,7 @@ fn failures() -> Vec<StoreFailure> {
         },
         StoreFailure::Escapes { path: path() },
         StoreFailure::Locked { path: path() },
+        StoreFailure::Claiming { path: path() },
         StoreFailure::BrokenRecord {
             log: s("mailbox/w1.jsonl"),
         },
@@ -542,6 +543,7 @@ fn failures() -> Vec<StoreFailure> {
             | StoreFailure::LogTruncated { .. }
             | StoreFailure::Escapes { .. }
             | StoreFailure::Locked { .. }
+            | StoreFailure::Claiming { .. }
             | StoreFailure::BrokenRecord { .. }
             | StoreFailure::NestedUpdate { .. } => {}
         }
@@ -560,8 +562,13 @@ fn failures() -> Vec<StoreFailure> {
 fn every_failure_has_a_row() {
     for failure in failures() {
         let code = failure.code();
+        let (exit, reference) = match failure {
+            // A no of the reference's own.
+            StoreFailure::Claiming { .. } => (Exit::Refused, "concurrent claim race"),
+            _ => (Exit::Failed, code),
+        };
         let row = row(&Halt::from(failure));
-        assert_eq!((row.exit, row.reference.as_str()), (Exit::Failed, code));
+        assert_eq!((row.exit, row.reference.as_str()), (exit, reference));
         assert!(!row.hint.is_empty(), "{code}");
     }
 }

@@ -199,6 +199,21 @@ impl Desk<'_> {
         self.acknowledge_listed(owner, &open)
     }
 
+    /// Acknowledges one message of `owner` as the reference does: again is one more receipt, and the last one counts.
+    ///
+    /// # Errors
+    /// `message_not_found`.
+    pub fn mark_delivered(&self, owner: &Name, id: &str) -> Result<(), NotDone> {
+        let mut index = self.kept_index(owner)?;
+        self.catch_up(owner, &mut index)?;
+        let is_there = index.unread.holds(MessageKey::of(id));
+        if !is_there && self.find_message(owner, id)?.is_none() {
+            let (id, mailbox) = (id.to_string(), owner.to_string());
+            return Err(Refusal::MessageNotFound { id, mailbox }.into());
+        }
+        self.acknowledge_listed(owner, &[id])
+    }
+
     /// Moves the reference's read cursor to where everything before is used. It never moves back, and nothing of ours
     /// reads it as the truth, so a failure to move it is nobody's failure.
     fn move_offset(&self, owner: &Name) {

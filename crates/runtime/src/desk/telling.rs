@@ -25,7 +25,7 @@ const LOOKED_AT: usize = 64;
 
 /// The mail that a wake is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Waiting {
+pub struct WaitingMail {
     /// Unread messages; 0 when none of them wants an answer.
     pub unread: u64,
     /// When the newest that wants an answer was sent.
@@ -48,20 +48,20 @@ impl Desk<'_> {
     ///
     /// # Errors
     /// When its mailbox cannot be read.
-    pub fn waiting_mail(&self, member: &Name) -> Result<Waiting, NotDone> {
+    pub fn waiting_mail(&self, member: &Name) -> Result<WaitingMail, NotDone> {
         let mut index = self.kept_index(member)?;
         self.catch_up(member, &mut index)?;
         let open: Vec<&OpenMessage> = index.unread.open().collect();
         for entry in open.iter().rev().take(LOOKED_AT) {
             let message = self.message_at(member, entry.at)?;
             if let Some(message) = message.filter(wakes) {
-                return Ok(Waiting {
+                return Ok(WaitingMail {
                     unread: open.len() as u64,
                     newest_at: Timestamp::parse(&message.timestamp),
                 });
             }
         }
-        Ok(Waiting::default())
+        Ok(WaitingMail::default())
     }
 
     /// When `member` last moved a task, sent a message or acknowledged one, as far as the ends of the logs tell.

@@ -24,7 +24,7 @@ use pitcrew_core::submit::Outcome;
 use pitcrew_core::{Name, Timestamp};
 use pitcrew_store::{StoreExt, StoreFailure};
 
-use crate::desk::{Desk, NO_REACTION, NotDone, Waiting};
+use crate::desk::{Desk, NO_REACTION, NotDone, WaitingMail};
 use crate::profile::{PaneProfile, PaneProfiles};
 use crate::tmux::{PaneRecord, Terminal, Tmux};
 use crate::wake::{NudgeRecord, PaneSeat, WakeError, Waker, Woken};
@@ -218,7 +218,7 @@ impl Ring<'_> {
         let is_member =
             |team: &Team| self.member.is_leader() || team.member(self.member.as_str()).is_some();
         let Some(team) = team.filter(is_member) else {
-            return Ok(self.seen(&Waiting::default(), None, Standing::Dissolved));
+            return Ok(self.seen(&WaitingMail::default(), None, Standing::Dissolved));
         };
         let standing = match desk.shut_down_at().map_err(unseen)? {
             Some(_) => Standing::Dissolved,
@@ -229,7 +229,12 @@ impl Ring<'_> {
         Ok(self.seen(&waiting, progress_at, standing))
     }
 
-    fn seen(&self, waiting: &Waiting, progress_at: Option<Timestamp>, standing: Standing) -> View {
+    fn seen(
+        &self,
+        waiting: &WaitingMail,
+        progress_at: Option<Timestamp>,
+        standing: Standing,
+    ) -> View {
         View {
             unread: waiting.unread,
             newest_unread_at: waiting.newest_at,

@@ -93,6 +93,7 @@ impl Project {
         self.root.join(".omp").join("state")
     }
 
+    /// The folder of the teams. It and those above it may be links, for every command alike; what is in a team may not.
     fn teams_dir(&self) -> PathBuf {
         self.state_dir().join("team")
     }
@@ -109,7 +110,7 @@ impl Project {
     /// # Errors
     /// When the folder of the teams is there and cannot be read.
     pub fn teams(&self) -> Result<Vec<Name>, StoreFailure> {
-        let Some(folder) = Folder::open(&self.teams_dir())? else {
+        let Some(folder) = Folder::follow(&self.teams_dir())? else {
             return Ok(Vec::new());
         };
         let mut teams = Vec::new();
@@ -123,6 +124,27 @@ impl Project {
         }
         teams.sort();
         Ok(teams)
+    }
+
+    /// The folders among the teams that could be a team by their names and have no team's document: the reference leaves
+    /// such ones when it sends to a team that is not there. Nothing can be asked of them, and they keep their names taken.
+    ///
+    /// # Errors
+    /// As [`Self::teams`].
+    pub fn hollow(&self) -> Result<Vec<Name>, StoreFailure> {
+        let Some(folder) = Folder::follow(&self.teams_dir())? else {
+            return Ok(Vec::new());
+        };
+        let names = folder.names()?;
+        let names = names
+            .iter()
+            .filter_map(|name| Name::new(NameKind::Team, name).ok());
+        let is_folder = |name: &Name| matches!(folder.sub(name.as_str()), Ok(Some(_)));
+        let mut hollow: Vec<Name> = names
+            .filter(|name| is_folder(name) && !is_team(&folder, name))
+            .collect();
+        hollow.sort();
+        Ok(hollow)
     }
 
     /// Creates a team without tasks, as [`Self::create_team_with`] does.
@@ -191,7 +213,7 @@ impl Project {
     /// The folder `path` of the state, made if need be; the project's root has to be there. A folder above it may be a
     /// link: a user may keep the state elsewhere.
     pub(super) fn make_folder(&self, path: &Path) -> Result<Folder, StoreFailure> {
-        if let Some(folder) = Folder::open(path)? {
+        if let Some(folder) = Folder::follow(path)? {
             return Ok(folder);
         }
         Folder::expect(&self.root)?;
@@ -216,7 +238,7 @@ impl Project {
     /// When something cannot be removed. When that shows before anything is removed, which it does for a folder that may
     /// not be written to, the team stays as it is. Otherwise it is gone for everybody, and removing it again goes on.
     pub fn remove_team(&self, name: &Name) -> Result<bool, StoreFailure> {
-        let Some(teams) = Folder::open(&self.teams_dir())? else {
+        let Some(teams) = Folder::follow(&self.teams_dir())? else {
             return Ok(false);
         };
         let _held = teams.lock(lock::PATIENCE)?;
@@ -237,7 +259,7 @@ impl Project {
     /// # Errors
     /// When it still cannot be removed.
     pub fn remove_remains(&self, name: &Name) -> Result<bool, StoreFailure> {
-        let Some(teams) = Folder::open(&self.teams_dir())? else {
+        let Some(teams) = Folder::follow(&self.teams_dir())? else {
             return Ok(false);
         };
         let _held = teams.lock(lock::PATIENCE)?;

@@ -88,6 +88,14 @@ pub(super) fn stop(team: &OpenTeam) -> Result<Vec<String>, Halt> {
     Ok(stopped)
 }
 
+/// Whether what [`stop`] looks at can be looked at.
+///
+/// # Errors
+/// Why it cannot.
+pub(super) fn can_be_told(team: &OpenTeam) -> Result<(), Halt> {
+    started(team).map(drop)
+}
+
 fn may_run(presence: Presence) -> bool {
     matches!(presence, Presence::Alive | Presence::CannotTell(_))
 }

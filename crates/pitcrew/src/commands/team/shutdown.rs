@@ -134,6 +134,9 @@ pub(super) fn shut_down(
     context.leader_only(&team, "shut the team down")?;
     let asked = panes::ask(context, &team)?;
     let driver = presence::driver(&team)?;
+    // Whatever would stop a shutdown half way is found before its first step, which cannot be taken back.
+    presence::can_be_told(&team)?;
+    team.desk().tasks()?;
     // Watched from before it is told, so that not even the quickest end is missed.
     let attention = match driver {
         Some(_) => Some(Attention::to(&team.store)?),

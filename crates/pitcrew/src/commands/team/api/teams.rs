@@ -122,7 +122,12 @@ pub(super) fn remove_member(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
     let name = call.required("name")?.to_string();
     let team = call.open_known()?;
     call.context.leader_only(&team, "remove a member")?;
-    done(json!({ "ok": true, "member": team.desk().remove_member(&name)? }))
+    let removed = team.desk().remove_member(&name)?;
+    let mut answer = json!({ "ok": true, "member": removed.member });
+    if !removed.tasks.is_empty() {
+        answer["givenBack"] = json!(removed.tasks);
+    }
+    done(answer)
 }
 
 /// `shutdown-team`

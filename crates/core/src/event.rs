@@ -146,6 +146,7 @@ impl Event {
                 line.push_str(":agent:");
                 line.push_str(name.as_str());
             }
+            Topic::Context => line.push_str(":context"),
             below => write!(line, ":{below}").ok()?,
         }
         line.push_str("\",");

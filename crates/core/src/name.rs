@@ -8,9 +8,10 @@
 //! letters of any script can still stand in a path without escaping anything.
 
 use alloc::string::{String, ToString};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::refusal::{NameKind, Refusal};
 
@@ -47,9 +48,9 @@ pub fn is_device(text: &str) -> bool {
     DEVICES.contains(&lower.as_str()) || numbered("com") || numbered("lpt")
 }
 
-/// A checked name of a team, a member or a mailbox.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-pub struct Name(String);
+/// A checked name of a team, a member or a mailbox. A copy is cheap: everything that happens names somebody.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Name(Arc<str>);
 
 impl Name {
     /// Checks `text`, which names a `kind`. No team is called [`LEADER`].
@@ -59,7 +60,7 @@ impl Name {
     pub fn new(kind: NameKind, text: &str) -> Result<Self, Refusal> {
         let is_reserved = kind == NameKind::Team && text.eq_ignore_ascii_case(LEADER);
         if is_valid(text) && !is_reserved {
-            Ok(Self(text.to_string()))
+            Ok(Self(text.into()))
         } else {
             Err(Refusal::name(kind, text))
         }
@@ -68,7 +69,7 @@ impl Name {
     /// The leader's mailbox.
     #[must_use]
     pub fn leader() -> Self {
-        Self(LEADER.to_string())
+        Self(LEADER.into())
     }
 
     /// Whether this is the leader's reserved name, in any case.
@@ -93,6 +94,12 @@ impl Name {
 impl fmt::Display for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
+    }
+}
+
+impl Serialize for Name {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
     }
 }
 

@@ -156,7 +156,7 @@ mod tests {
             };
         }
         let last = Timestamp(last).to_string();
-        assert_eq!(last, "9998-12-30T21:59:59.999Z");
+        assert_eq!(last, "9998-12-31T23:59:59.999Z");
     }
 
     #[test]

@@ -14,11 +14,13 @@
 
 mod entropy;
 mod pulse;
+mod timer;
 mod watch;
 mod zone;
 
 pub use entropy::{Entropy, EntropyError, SeededEntropy, SystemEntropy};
 pub use pulse::Pulse;
+pub use timer::TimerClock;
 pub use watch::{Disturbance, Watch};
 pub use zone::utc_offset_s;
 

@@ -16,6 +16,7 @@
 //! | `desk/work.rs` | claim, transition, release, retry tasks |
 //! | `desk/owed.rs` | what follows from the end of a task, until it is done |
 //! | `desk/crew.rs` | found a team, add and remove members, issue tokens |
+//! | `desk/enlisting.rs` | bring a program's agents in, end what they held, take them out |
 //! | `desk/status.rs` | how a team stands, without touching anything |
 //! | `desk/claims.rs` | claim lines, wait for them, give them back; what ends with a member |
 //! | `desk/discoveries.rs` | share findings, list them, show each to each member once |
@@ -26,11 +27,12 @@
 //! | `desk/written.rs` | documents as they are written, unknown keys included |
 
 use std::fmt;
+use std::ops::ControlFlow;
 
 use pitcrew_core::identity::{Speaker, identify};
 use pitcrew_core::roster::Team;
 use pitcrew_core::{Name, Refusal, Timestamp};
-use pitcrew_store::{Document, Store, StoreExt, StoreFailure};
+use pitcrew_store::{Document, Log, Store, StoreExt, StoreFailure};
 
 use crate::clock::{Clock, Entropy, EntropyError};
 
@@ -38,6 +40,7 @@ mod board;
 mod claims;
 mod crew;
 mod discoveries;
+mod enlisting;
 mod events;
 mod exchanges;
 mod index;
@@ -58,6 +61,7 @@ pub use board::{TaskBoard, UnreadableTask};
 pub use claims::{ClaimTurn, ClaimWish, MemberEnd, moves_claims};
 pub use crew::{Blueprint, Founding, Plan, Removed};
 pub use discoveries::{Finding, News, Offer, Shared};
+pub(crate) use enlisting::Enlisting;
 pub use events::{Delivery, Lost, Passed, Start, Subscription, Unsaid};
 pub use exchanges::Waiting;
 pub use index::MailIndex;
@@ -262,6 +266,16 @@ impl<'a> Desk<'a> {
             Ok(answer)
         })?;
         Ok(answer?)
+    }
+
+    /// Hands every whole line of a log to `each`, until it says stop.
+    pub(crate) fn each_line_of(
+        &self,
+        log: &Log,
+        mut each: impl FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> Result<(), NotDone> {
+        index::each_line(self.store, log, 0, |line| each(line.bytes))?;
+        Ok(())
     }
 
     fn random_u32(&self) -> Result<u32, NotDone> {

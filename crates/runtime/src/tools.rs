@@ -64,6 +64,7 @@ pub struct TeamTools {
     entropy: Arc<dyn Entropy>,
     who: Credentials,
     files: Files,
+    role: Option<Arc<Role>>,
 }
 
 /// Whom the caller is, looked up for one call.
@@ -108,6 +109,17 @@ impl TeamTools {
             entropy,
             who,
             files,
+            role: None,
+        }
+    }
+
+    /// The same tools in this role, whatever the roster says: a program gives roles of its own, of which the roster
+    /// knows the name alone.
+    #[must_use]
+    pub fn in_role(self, role: Arc<Role>) -> Self {
+        Self {
+            role: Some(role),
+            ..self
         }
     }
 
@@ -180,7 +192,10 @@ impl TeamTools {
         let desk = self.desk();
         let team = desk.roster()?;
         let speaker = desk.speaker(&team, &self.who)?;
-        let role = role_of(&team, &speaker.name);
+        let role = match &self.role {
+            Some(role) => Role::clone(role),
+            None => role_of(&team, &speaker.name),
+        };
         Ok(Caller {
             team,
             speaker,

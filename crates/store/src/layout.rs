@@ -6,7 +6,7 @@
 //! | the project's folder, above the teams | `ralph.json` `ultrawork.json` `ultraqa.json` `monitor.json` | |
 //! | `tasks/` | `<id>.json` | |
 //! | `mailbox/` | `.<name>.unread` `.<name>.offset` | `<name>.jsonl` |
-//! | `workers/<name>/` | `heartbeat.json` `process.json` `session.json` `pane.json` `.nudge.json` `.outbox-offset` | `outbox.jsonl` |
+//! | `workers/<name>/` | `heartbeat.json` `process.json` `session.json` `pane.json` `.nudge.json` `.outbox-offset` | `outbox.jsonl` `history.jsonl` |
 //!
 //! [`document`] and [`log`] lead from a place to its file, [`change`] leads back. Everything in a path comes from a
 //! checked name, so no path leaves the folder. Nothing here touches a disk.
@@ -133,6 +133,9 @@ pub(crate) fn log(log: &Log) -> Spot<'_> {
     match log {
         Log::Mailbox(name) => Branch::Mailbox.spot(format!("{name}.jsonl"), Form::CompactLine),
         Log::Outbox(name) => Branch::Worker(name.as_str()).spot("outbox.jsonl", Form::CompactLine),
+        Log::History(name) => {
+            Branch::Worker(name.as_str()).spot("history.jsonl", Form::CompactLine)
+        }
         Log::Discoveries => Branch::Team.spot("discoveries.jsonl", Form::CompactLine),
         Log::Events => Branch::Team.spot("events.jsonl", Form::CompactLine),
     }
@@ -248,6 +251,7 @@ fn in_mailbox(file: &str) -> Option<Change> {
 fn of_worker(worker: Name, file: &str) -> Option<Change> {
     match file {
         "outbox.jsonl" => Some(Change::Log(Log::Outbox(worker))),
+        "history.jsonl" => Some(Change::Log(Log::History(worker))),
         ".outbox-offset" => Some(Change::Document(Place::OutboxOffset(worker))),
         "heartbeat.json" => Some(Change::Document(Place::Heartbeat(worker))),
         "process.json" => Some(Change::Document(Place::Process(worker))),
@@ -309,6 +313,7 @@ mod tests {
         for of in [
             Log::Mailbox(w1()),
             Log::Outbox(w1()),
+            Log::History(w1()),
             Log::Discoveries,
             Log::Events,
         ] {

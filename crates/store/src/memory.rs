@@ -25,6 +25,8 @@ pub struct MemoryStore {
     tasks: Mutex<()>,
     logs: RwLock<BTreeMap<Log, Arc<Mutex<Buffer>>>>,
     watchers: RwLock<Vec<Weak<Changes>>>,
+    /// Those who follow logs alone: for them no state is compared.
+    log_watchers: RwLock<Vec<Weak<Changes>>>,
 }
 
 /// How many bytes of a log stay of which the oldest part goes; half of them go at once.
@@ -76,13 +78,13 @@ impl MemoryStore {
     /// leave in a file.
     pub fn append_raw(&self, log: &Log, bytes: &[u8]) {
         lock(&self.buffer(log)).bytes.extend_from_slice(bytes);
-        self.announce(|| Change::Log(log.clone()));
+        self.announce_growth(log);
     }
 
     /// Cuts a log to its first `len` bytes, as another program could do to a file.
     pub fn truncate(&self, log: &Log, len: usize) {
         lock(&self.buffer(log)).bytes.truncate(len);
-        self.announce(|| Change::Log(log.clone()));
+        self.announce_growth(log);
     }
 
     fn known(&self, place: &Place) -> Option<Arc<Slot>> {
@@ -121,11 +123,28 @@ impl MemoryStore {
     }
 
     fn announce(&self, change: impl Fn() -> Change) {
-        let watchers = self.watchers.read().unwrap_or_else(PoisonError::into_inner);
-        for watcher in watchers.iter().filter_map(Weak::upgrade) {
-            watcher.push(change());
-        }
+        tell(&self.watchers, change);
     }
+
+    fn announce_growth(&self, log: &Log) {
+        tell(&self.watchers, || Change::Log(log.clone()));
+        tell(&self.log_watchers, || Change::Log(log.clone()));
+    }
+}
+
+fn tell(watchers: &RwLock<Vec<Weak<Changes>>>, change: impl Fn() -> Change) {
+    let watchers = watchers.read().unwrap_or_else(PoisonError::into_inner);
+    for watcher in watchers.iter().filter_map(Weak::upgrade) {
+        watcher.push(change());
+    }
+}
+
+fn begin(watchers: &RwLock<Vec<Weak<Changes>>>) -> Box<dyn Watch> {
+    let changes = Arc::new(Changes::default());
+    let mut watchers = watchers.write().unwrap_or_else(PoisonError::into_inner);
+    watchers.retain(|watcher| watcher.strong_count() > 0);
+    watchers.push(Arc::downgrade(&changes));
+    Box::new(MemoryWatch { changes })
 }
 
 /// Runs a rule that is whole on the state itself. While tests run, that it is whole is seen to.
@@ -181,7 +200,7 @@ impl Store for MemoryStore {
             buffer.halve();
         }
         drop(buffer);
-        self.announce(|| Change::Log(log.clone()));
+        self.announce_growth(log);
         Ok(start)
     }
 
@@ -218,14 +237,15 @@ impl Store for MemoryStore {
     }
 
     fn watch(&self) -> Result<Box<dyn Watch>, StoreFailure> {
-        let changes = Arc::new(Changes::default());
-        let mut watchers = self
-            .watchers
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
-        watchers.retain(|watcher| watcher.strong_count() > 0);
-        watchers.push(Arc::downgrade(&changes));
-        Ok(Box::new(MemoryWatch { changes }))
+        Ok(begin(&self.watchers))
+    }
+
+    fn watch_logs(&self) -> Result<Box<dyn Watch>, StoreFailure> {
+        Ok(begin(&self.log_watchers))
+    }
+
+    fn is_prompt(&self) -> bool {
+        true
     }
 
     fn view_erased(

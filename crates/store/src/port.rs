@@ -91,6 +91,8 @@ pub enum Log {
     Mailbox(Name),
     /// `workers/<name>/outbox.jsonl`.
     Outbox(Name),
+    /// `workers/<name>/history.jsonl`: what an agent inside a program was told and said, so that it can go on.
+    History(Name),
     /// `discoveries.jsonl`.
     Discoveries,
     /// `events.jsonl`: what happened, for whoever follows. It is kept up to a size, the oldest part goes first.
@@ -102,7 +104,9 @@ impl Log {
     #[must_use]
     pub fn durability(&self) -> Durability {
         match self {
-            Self::Mailbox(_) | Self::Outbox(_) | Self::Discoveries => Durability::Synced,
+            Self::Mailbox(_) | Self::Outbox(_) | Self::History(_) | Self::Discoveries => {
+                Durability::Synced
+            }
             Self::Events => Durability::Ordered,
         }
     }
@@ -353,6 +357,21 @@ pub trait Store: Send + Sync {
     /// When the adapter cannot watch at all.
     fn watch(&self) -> Result<Box<dyn Watch>, StoreFailure>;
 
+    /// As [`Store::watch`], for whoever follows logs alone: changes of documents need not be reported. Where telling
+    /// that a document changed costs something, this does not.
+    ///
+    /// # Errors
+    /// When the adapter cannot watch at all.
+    fn watch_logs(&self) -> Result<Box<dyn Watch>, StoreFailure> {
+        self.watch()
+    }
+
+    /// Whether every call answers without waiting for anything outside of this process, so that an asynchronous caller
+    /// need not hand it to a thread.
+    fn is_prompt(&self) -> bool {
+        false
+    }
+
     /// What [`StoreExt::view`] stands on.
     ///
     /// # Errors
@@ -408,6 +427,14 @@ impl<S: Store + ?Sized> Store for Arc<S> {
 
     fn watch(&self) -> Result<Box<dyn Watch>, StoreFailure> {
         (**self).watch()
+    }
+
+    fn watch_logs(&self) -> Result<Box<dyn Watch>, StoreFailure> {
+        (**self).watch_logs()
+    }
+
+    fn is_prompt(&self) -> bool {
+        (**self).is_prompt()
     }
 
     fn view_erased(

@@ -283,7 +283,7 @@ impl Desk<'_> {
     }
 
     /// Writes down what happened to claims, and tells the holders of those that ran out, each once.
-    fn tell_of_claims(&self, events: &[ClaimEvent]) -> Result<(), NotDone> {
+    pub(super) fn tell_of_claims(&self, events: &[ClaimEvent]) -> Result<(), NotDone> {
         if let [event] = events
             && waits(event).is_none()
         {

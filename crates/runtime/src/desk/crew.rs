@@ -151,7 +151,7 @@ impl Desk<'_> {
     }
 
     /// Puts back what `owner`, who is gone, has; answers which tasks that were.
-    fn give_back_tasks(&self, owner: &str) -> Result<Vec<String>, NotDone> {
+    pub(super) fn give_back_tasks(&self, owner: &str) -> Result<Vec<String>, NotDone> {
         let mut given_back = Vec::new();
         for task in self.tasks()?.tasks {
             let is_held = task.status == Status::InProgress;

@@ -60,7 +60,7 @@ impl Unsaid {
     }
 
     /// Notes that `what` was not done. A long-lived desk that nobody asks keeps no more than the first few.
-    pub(super) fn note_undone(&self, what: &str, why: &NotDone) {
+    pub(crate) fn note_undone(&self, what: &str, why: &NotDone) {
         const KEPT: usize = 16;
         let why = match why {
             NotDone::Failed(super::Failure::Store(failure)) => failure.in_words(),

@@ -200,7 +200,7 @@ impl Desk<'_> {
     }
 
     /// Changes the limiter and tells what happened beside it.
-    fn change_limiter(
+    pub(super) fn change_limiter(
         &self,
         mut step: impl FnMut(&mut Limiter) -> Result<Vec<LimitEvent>, Refusal>,
     ) -> Result<Vec<LimitEvent>, NotDone> {

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use pitcrew_core::claim::EndCause;
 use pitcrew_core::refusal::NameKind;
+use pitcrew_core::roster::Seat;
 use pitcrew_core::task::{Status, Task};
 use pitcrew_core::{Name, Refusal, TaskId, Timestamp};
 use pitcrew_store::StoreExt;
@@ -43,6 +44,10 @@ pub(super) async fn clear(
 ) -> Result<(), RunError> {
     let mut left: Vec<(Name, ProcessRecord)> = Vec::new();
     for member in desk.roster()?.workers {
+        // What runs inside another program is that program's, and no turn of a run.
+        if member.seat == Some(Seat::Model) {
+            continue;
+        }
         // A name that another program wrote and that breaks the naming rule has no files here.
         let Ok(name) = Name::new(NameKind::Member, &member.name) else {
             continue;

@@ -33,7 +33,7 @@ impl Files {
     ///
     /// # Errors
     /// `outside_root`, `invalid_input`; when a folder on the way cannot be looked at.
-    pub(super) fn file(&self, given: &str, parameter: &str) -> Result<FilePath, NotDone> {
+    pub(crate) fn file(&self, given: &str, parameter: &str) -> Result<FilePath, NotDone> {
         let file = match self {
             Self::Of { workspace, root } => workspace.file(Path::new(given), root)?,
             Self::Named { root } => FilePath::canonical(given, root, Case::Kept),
@@ -48,7 +48,7 @@ impl Files {
     ///
     /// # Errors
     /// When it is there and cannot be read.
-    pub(super) fn lines(&self, file: &FilePath) -> Result<Option<FileLines>, NotDone> {
+    pub(crate) fn lines(&self, file: &FilePath) -> Result<Option<FileLines>, NotDone> {
         match self {
             Self::Of { workspace, .. } => {
                 let text = workspace.text(file)?;

@@ -116,7 +116,7 @@ pub use rate_limiter::{AgentUsage, LimiterStatus, RateLimiter, Used};
 pub use registry::{Registered, Registry};
 pub use shared_state::SharedState;
 
-use crate::desk::{Credentials, Sent};
+use crate::desk::{Credentials, Desk, Sent};
 use home::Home;
 use lifeline::Lifeline;
 use routed::Bells;
@@ -197,6 +197,14 @@ impl Team {
             .home
             .ask(move |desk| desk.send(&Credentials::default(), &to, &draft));
         Ok(sent.await?)
+    }
+
+    /// Takes a step at the team's desk: everything that a team can be asked, such as its tasks.
+    pub async fn at_desk<A: Send + 'static>(
+        &self,
+        step: impl FnOnce(&Desk<'_>) -> A + Send + 'static,
+    ) -> A {
+        self.0.home.ask(step).await
     }
 
     /// What follows from something that happened and could not be written, in words, since somebody last asked.

@@ -491,7 +491,10 @@ async fn list_team_and_claim_region_answer_the_model() {
         "{answers:?}"
     );
     assert!(answers[1].0, "{answers:?}");
-    assert!(answers[2].1.starts_with("Conflict") && answers[2].1.contains("bob"), "{answers:?}");
+    assert!(
+        answers[2].1.starts_with("Conflict") && answers[2].1.contains("bob"),
+        "{answers:?}"
+    );
 }
 
 #[tokio::test(start_paused = true)]

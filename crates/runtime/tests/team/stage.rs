@@ -46,7 +46,10 @@ pub(crate) async fn until(is_so: impl Fn() -> bool) {
 }
 
 /// What is heard up to the first that `last` says ends it.
-pub(crate) async fn hear(listening: &mut Listening, last: impl Fn(&Happening) -> bool) -> Vec<Happening> {
+pub(crate) async fn hear(
+    listening: &mut Listening,
+    last: impl Fn(&Happening) -> bool,
+) -> Vec<Happening> {
     let mut heard = Vec::new();
     loop {
         let happening = Happening::clone(&*listening.next().await.unwrap());
@@ -69,7 +72,12 @@ pub(crate) async fn next(listening: &mut Listening) -> Happening {
 }
 
 /// A tool that counts its beats until its time is over, or answers at once when there is none.
-pub(crate) fn beating(tool: &str, beats: &Arc<AtomicUsize>, times: usize, each: Duration) -> ToolFn {
+pub(crate) fn beating(
+    tool: &str,
+    beats: &Arc<AtomicUsize>,
+    times: usize,
+    each: Duration,
+) -> ToolFn {
     let beats = Arc::clone(beats);
     let schema = ToolSpec::bare(tool, "").schema;
     ToolFn::new(tool, "Beats.", schema, move |_, _| {

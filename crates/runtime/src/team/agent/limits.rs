@@ -64,7 +64,7 @@ fn wait_of(refusal: &Refusal) -> Option<u64> {
     }
 }
 
-/// Books what a call used, in the place of its reservation.
+/// Books what a call used, in the place of its reservation; a call that was made uncounted has nothing to settle.
 pub(super) fn settle(
     desk: &Desk<'_>,
     name: &Name,
@@ -72,9 +72,10 @@ pub(super) fn settle(
     reservation: Option<ReservationId>,
     reply: &Reply,
 ) -> Result<(), NotDone> {
+    let Some(id) = reservation else { return Ok(()) };
     let report = Report {
         member: name,
-        reservation,
+        reservation: Some(id),
         tokens: reply.usage.total(),
         cost: reply.cost,
         task: None,

@@ -9,6 +9,7 @@ pub mod desk;
 pub mod git;
 pub mod guard;
 pub mod loops;
+pub mod model;
 pub mod monitor;
 pub mod overlay;
 pub mod panes;

@@ -9,7 +9,7 @@ use pitcrew_core::restart::{Standing, Wanted};
 use pitcrew_core::roster::Seat;
 use pitcrew_runtime::clock::{SystemClock, SystemEntropy};
 use pitcrew_runtime::desk::{self, Credentials, Desk};
-use pitcrew_runtime::model::{ScriptedModel, Turn};
+use pitcrew_runtime::model::{ScriptedModel, ToolAnswer, ToolFn, ToolSpec, Turn};
 use pitcrew_runtime::team::{Activity, AgentSpec, Happening, Policy, RunEnd, Start, Status, Team};
 use pitcrew_store::port::{ErasedRule, State};
 use pitcrew_store::{
@@ -17,7 +17,7 @@ use pitcrew_store::{
 };
 use serde_json::json;
 
-use crate::stage::{beating, builder, counting, name, next, settle, team, until};
+use crate::stage::{beating, builder, name, next, settle, team, until};
 
 #[tokio::test(start_paused = true)]
 async fn a_crashed_agent_goes_on_after_its_back_off_with_what_it_was_told() {
@@ -238,18 +238,35 @@ async fn when_a_part_of_the_team_panics_all_are_started_again_and_the_agents_go_
     assert_eq!(team.coordinator().list_agents().await.unwrap().len(), 1);
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
 async fn an_agent_that_blocks_its_thread_is_shut_out_and_named() {
-    // Its tool never awaits: the runtime of this test has one thread, so it is let go by the tool's own count.
-    let team = team().await;
-    let calls = Arc::new(AtomicUsize::new(0));
-    let model = ScriptedModel::new().call_tool("count", json!({}));
-    let spec = AgentSpec::new(model).tool(counting("count", &calls));
+    let team = Team::builder("team_1").start().await.unwrap();
+    let (release, released) = std::sync::mpsc::channel::<()>();
+    let (entered, mut inside) = tokio::sync::mpsc::unbounded_channel();
+    let released = std::sync::Mutex::new(released);
+    let schema = ToolSpec::bare("block", "").schema;
+    let block = ToolFn::new("block", "Blocks.", schema, move |_, _| {
+        entered.send(()).unwrap();
+        // Until the test lets it go.
+        released.lock().unwrap().recv().unwrap();
+        std::future::ready(ToolAnswer::done("let go"))
+    });
+    let model = ScriptedModel::new().call_tool("block", json!({}));
+    let spec = AgentSpec::new(model.clone()).tool(block);
     let alice = team.coordinator().spawn_agent("alice", spec).await.unwrap();
-    alice.ask("go").await.unwrap();
-    team.coordinator().stop_agent("alice").await.unwrap();
-    assert_eq!(alice.status(), Status::Stopped);
-    assert_eq!(alice.activity(), Activity::Ended);
+    alice.tell("go").await.unwrap();
+    inside.recv().await.unwrap();
+    let refused = team.coordinator().stop_agent("alice").await.unwrap_err();
+    assert_eq!(refused.code(), "blocked");
+    assert_eq!(
+        (alice.status(), alice.activity()),
+        (Status::Stopped, Activity::Ended)
+    );
+    let end = || team.at_desk(|desk| desk.store().append(&Log::History(name("alice")), &[]));
+    let before = end().await.unwrap();
+    release.send(()).unwrap();
+    team.shutdown().await.unwrap();
+    assert_eq!((end().await.unwrap(), model.requests().len()), (before, 1));
 }
 
 #[tokio::test]

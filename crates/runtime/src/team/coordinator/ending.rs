@@ -158,6 +158,9 @@ impl Actor<'_> {
                 lives.push((name.clone(), life));
             }
         }
+        for (_, life) in &lives {
+            self.roll.forget_task(life.abort.id());
+        }
         let mut waiting: HashSet<Id> = lives.iter().map(|(_, life)| life.abort.id()).collect();
         let seen = async {
             while !waiting.is_empty() {

@@ -116,6 +116,11 @@ impl Roll {
         Some((name, life))
     }
 
+    /// A task whose end was seen, or is waited for no longer.
+    pub(crate) fn forget_task(&mut self, id: Id) {
+        self.tasks.remove(&id);
+    }
+
     /// It is to be started again at that time.
     pub(crate) fn wait(&mut self, name: &Name, at: i64) {
         self.due.insert((at, name.clone()));

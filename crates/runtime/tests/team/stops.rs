@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use pitcrew_runtime::clock::{Entropy, SeededEntropy};
 use pitcrew_runtime::model::{ModelError, ScriptedModel};
-use pitcrew_runtime::team::{AgentSpec, Happening, Policy, Team, When};
-use pitcrew_store::{Log, MemoryStore, Store};
+use pitcrew_runtime::team::{AgentSpec, Happening, Policy, Team, TeamBuilder, When};
+use pitcrew_store::{Log, MemoryStore, Project, Store};
 use serde_json::json;
 
 use crate::stage::{beating, builder, name};
@@ -52,7 +52,7 @@ fn busy(dice: &Dice) -> ScriptedModel {
 }
 
 /// Everything that the team has written, by the length of its logs and the claims and limits as they are.
-async fn state(team: &Team, store: &MemoryStore) -> String {
+async fn state(team: &Team, store: &dyn Store) -> String {
     let end = |log: Log| store.append(&log, &[]).unwrap();
     let logs = [
         end(Log::Mailbox(name("bob"))),
@@ -68,14 +68,13 @@ async fn state(team: &Team, store: &MemoryStore) -> String {
 }
 
 async fn one(seed: u64) -> String {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    try_out(seed, builder().store(Arc::clone(&store)), store).await
+}
+
+async fn try_out(seed: u64, builder: TeamBuilder, store: Arc<dyn Store>) -> String {
     let dice = Dice(SeededEntropy::new(seed));
-    let store = Arc::new(MemoryStore::new());
-    let team = builder()
-        .store(Arc::clone(&store) as Arc<dyn Store>)
-        .tpm(1_000_000)
-        .start()
-        .await
-        .unwrap();
+    let team = builder.tpm(1_000_000).start().await.unwrap();
     let beats = Arc::new(AtomicUsize::new(0));
     let model = busy(&dice);
     let tool = beating("beat", &beats, 5, Duration::from_millis(3));
@@ -117,14 +116,14 @@ async fn one(seed: u64) -> String {
     let before = (
         beats.load(Ordering::SeqCst),
         model.requests().len(),
-        state(&team, &store).await,
+        state(&team, &*store).await,
     );
     while heard.ready().is_some() {}
     tokio::time::sleep(Duration::from_secs(120)).await;
     let after = (
         beats.load(Ordering::SeqCst),
         model.requests().len(),
-        state(&team, &store).await,
+        state(&team, &*store).await,
     );
     assert_eq!(
         before, after,
@@ -159,6 +158,17 @@ async fn a_thousand_random_stop_points_leave_nothing_that_moves() {
     };
     for seed in seeds {
         one(seed).await;
+    }
+}
+
+/// On a disk every step sits on another thread, where dropping who asked for it does not end it.
+#[tokio::test(start_paused = true)]
+async fn real_stop_points_on_a_disk_leave_nothing_that_moves() {
+    for seed in 1..41 {
+        let folder = tempfile::tempdir().unwrap();
+        let project = Project::at(folder.path()).unwrap();
+        let store: Arc<dyn Store> = Arc::new(project.team(&name("team_1")));
+        try_out(seed, builder().project(folder.path()), store).await;
     }
 }
 

@@ -23,7 +23,7 @@ const AGAIN: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 struct Watching {
     _held: Arc<()>,
-    broken: oneshot::Receiver<String>,
+    broken: oneshot::Receiver<()>,
 }
 
 impl Watching {
@@ -40,9 +40,9 @@ impl Watching {
         std::thread::Builder::new()
             .name("team-watch".to_string())
             .spawn(move || {
-                if let Err(failure) = sit(watch, &wanted, &bells, &publisher) {
+                if sit(watch, &wanted, &bells, &publisher).is_err() {
                     // Nobody listens when the team has ended meanwhile.
-                    let _ = tell.send(failure.in_words());
+                    let _ = tell.send(());
                 }
             })
             .map_err(|source| StoreFailure::Io {
@@ -56,12 +56,10 @@ impl Watching {
         })
     }
 
-    /// Waits until the store can be watched no longer, and answers why.
-    async fn broken(&mut self) -> String {
-        match (&mut self.broken).await {
-            Ok(why) => why,
-            Err(_) => "the thread that watches the store has ended".to_string(),
-        }
+    /// Waits until the store can be watched no longer.
+    async fn broken(&mut self) {
+        // Told, or the thread has ended without a word: the same.
+        let _ = (&mut self.broken).await;
     }
 }
 
@@ -74,9 +72,10 @@ pub(crate) async fn watch(
 ) -> String {
     loop {
         let watched = async {
-            match Watching::begin(&*store, Arc::clone(&bells), Arc::clone(&publisher)) {
-                Ok(mut watching) => drop(watching.broken().await),
-                Err(_) => {}
+            let begun = Watching::begin(&*store, Arc::clone(&bells), Arc::clone(&publisher));
+            if let Ok(mut watching) = begun {
+                // Whatever broke it: it is tried again.
+                watching.broken().await;
             }
             tokio::time::sleep(AGAIN).await;
         };

@@ -11,6 +11,7 @@ use pitcrew_runtime::model::{
 use pitcrew_runtime::team::{
     Activity, AgentSpec, Emitted, Finding, Happening, Policy, Role, RunEnd, Status, Team, When,
 };
+use pitcrew_store::{Document, MemoryStore, Place, Store, StoreExt};
 use serde_json::json;
 
 use crate::stage::{beating, builder, counting, hear, name, next, settle, team, until};

@@ -261,13 +261,11 @@ impl<'a> Run<'a> {
                 loop {
                     tokio::select! {
                         biased;
-                        reply = &mut called => return Ok(reply),
+                        reply = &mut called => return Ok::<_, Broken>(reply),
                         _ = renewals.tick(), if reservation.is_some() => {
                             let name = server.cell.name.clone();
                             let renewed = server.post.step(move |desk| limits::renew(desk, &name, reservation));
-                            if let Err(broken) = renewed.await {
-                                return Err(broken);
-                            }
+                            renewed.await?;
                         }
                     }
                 }

@@ -60,7 +60,7 @@ impl Unsaid {
     }
 
     /// Notes that `what` was not done. A long-lived desk that nobody asks keeps no more than the first few.
-    pub(crate) fn note_undone(&self, what: &str, why: &NotDone) {
+    pub(super) fn note_undone(&self, what: &str, why: &NotDone) {
         const KEPT: usize = 16;
         let why = match why {
             NotDone::Failed(super::Failure::Store(failure)) => failure.in_words(),
@@ -356,6 +356,16 @@ impl<'a> Desk<'a> {
         {
             unsaid.note(events, &failure);
         }
+    }
+
+    /// What `step` came to; when it failed, nothing, and `what` is noted as not done.
+    pub(crate) fn or_undone<A: Default>(&self, what: &str, step: Result<A, NotDone>) -> A {
+        step.unwrap_or_else(|why| {
+            if let Some(unsaid) = self.unsaid {
+                unsaid.note_undone(what, &why);
+            }
+            A::default()
+        })
     }
 
     /// Follows the events that `filter` admits.

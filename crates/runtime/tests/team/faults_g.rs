@@ -448,7 +448,7 @@ async fn g6_four_crashes_in_five_seconds_fail_that_agent_alone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn g7_a_message_to_nobody_and_a_broken_store_are_answers_that_a_model_can_read() {
+async fn g7_a_message_to_nobody_is_an_answer_that_a_model_can_read() {
     let team = team().await;
     let model =
         ScriptedModel::new().call_tool("peer_message", json!({"to": "bobb", "content": "x"}));
@@ -463,6 +463,52 @@ async fn g7_a_message_to_nobody_and_a_broken_store_are_answers_that_a_model_can_
         !results[0].ok && results[0].text.contains("did you mean bob?"),
         "{results:?}"
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn g7_a_shared_state_that_is_down_is_an_answer_that_a_model_can_read() {
+    let store = Arc::new(MemoryStore::new());
+    let team = builder()
+        .store(store.clone() as Arc<dyn Store>)
+        .start()
+        .await
+        .unwrap();
+    let model = ScriptedModel::new()
+        .call_tool(
+            "claim_region",
+            json!({"file": "a.rs", "start_line": 1, "end_line": 2}),
+        )
+        .say("then without");
+    let alice = spawn(&team, "alice", &model).await;
+    settle().await;
+    // Not what its place says: the claims cannot be read any more.
+    let broken = store.update::<NoClaims, (), std::convert::Infallible>(&(), |slot| {
+        *slot = Some(NoClaims {});
+        Ok(())
+    });
+    broken.unwrap().unwrap();
+    assert_eq!(alice.ask("go").await.unwrap().text, "then without");
+    let seen = model.requests();
+    let Some(Turn::Tools { results }) = seen[1].turns.last() else {
+        panic!("{seen:?}");
+    };
+    assert!(
+        !results[0].ok && results[0].text.contains("something broke"),
+        "{results:?}"
+    );
+    assert_eq!(alice.status(), Status::Running);
+}
+
+/// Something else where the claims stand.
+#[derive(Clone, serde::Serialize, serde::Deserialize)]
+struct NoClaims {}
+
+impl Document for NoClaims {
+    type Id = ();
+
+    fn place((): &()) -> Place {
+        Place::Claims
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -51,7 +51,9 @@ pub(super) fn gather(desk: &Desk<'_>, name: &Name, most: usize) -> Result<Shown,
             false => ControlFlow::Continue(()),
         })
     })?;
-    let offer = desk.offer_discoveries(name, FINDINGS)?;
+    // Mail is shown also while the board, or what says whom a finding concerns, cannot be read.
+    let offer = desk.offer_discoveries(name, FINDINGS);
+    let offer = desk.or_undone("what was found, for an agent", offer);
     if mail.is_empty() && offer.news.discoveries.is_empty() {
         return Ok(Shown::default());
     }
@@ -106,7 +108,9 @@ impl Shown {
     /// Notes that all of it was read.
     pub(super) fn settle(&self, desk: &Desk<'_>, name: &Name) -> Result<(), NotDone> {
         acknowledge(desk, name, &self.ids)?;
-        desk.note_shown(name, &self.offer)
+        let noted = desk.note_shown(name, &self.offer);
+        desk.or_undone("that findings were shown", noted);
+        Ok(())
     }
 }
 

@@ -295,12 +295,11 @@ impl<'a> Run<'a> {
     }
 
     async fn refund(&self, reservation: Option<ReservationId>) -> Result<(), Off> {
-        let (name, home) = (self.server.cell.name.clone(), self.server.post.home.clone());
+        let name = self.server.cell.name.clone();
         let refunded = self.server.post.step(move |desk| {
             // A reservation that cannot be refunded now lapses.
-            if let Err(why) = limits::refund(desk, &name, reservation) {
-                home.unsaid().note_undone("the refund of a call", &why);
-            }
+            let refunded = limits::refund(desk, &name, reservation);
+            desk.or_undone("the refund of a call", refunded);
             Ok(())
         });
         Ok(refunded.await?)
@@ -317,12 +316,10 @@ impl<'a> Run<'a> {
         let name = self.server.cell.name.clone();
         let model = self.server.cell.spec.model_name().to_string();
         let booked = reply.clone();
-        let home = self.server.post.home.clone();
         let settled = self.server.post.step(move |desk| {
             // The answer is there and paid for: what cannot be booked now costs it nothing, and lapses.
-            if let Err(why) = limits::settle(desk, &name, &model, reservation, &booked) {
-                home.unsaid().note_undone("the usage of a call", &why);
-            }
+            let settled = limits::settle(desk, &name, &model, reservation, &booked);
+            desk.or_undone("the usage of a call", settled);
             Ok(())
         });
         settled.await?;

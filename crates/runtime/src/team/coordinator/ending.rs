@@ -72,12 +72,10 @@ impl Actor<'_> {
     /// Ends what agents held. What cannot be kept now ends by its own deadline, and is told to who asks the team.
     async fn release(&self, names: &[Name], cause: EndCause, outcome: &'static str) {
         let names = names.to_vec();
-        let home = self.home().clone();
         self.home()
             .ask(move |desk| {
-                if let Err(why) = desk.end_lives(&names, cause, outcome) {
-                    home.unsaid().note_undone("the end of an agent", &why);
-                }
+                let ended = desk.end_lives(&names, cause, outcome);
+                desk.or_undone("the end of an agent", ended);
             })
             .await;
     }
@@ -88,18 +86,15 @@ impl Actor<'_> {
             self.forget(name);
         }
         let names = names.to_vec();
-        let home = self.home().clone();
         self.home()
             .ask(move |desk| {
                 for name in &names {
-                    if let Err(why) = history::end(desk, name) {
-                        home.unsaid().note_undone("the end of a history", &why);
-                    }
+                    desk.or_undone("the end of a history", history::end(desk, name));
                 }
                 match desk.dismiss(&names) {
                     // A team that is gone has nobody in it.
                     Ok(()) | Err(NotDone::Refused(_)) => {}
-                    Err(why) => home.unsaid().note_undone("that an agent left", &why),
+                    failed => desk.or_undone("that an agent left", failed),
                 }
             })
             .await;
@@ -136,11 +131,10 @@ impl Actor<'_> {
     pub(super) async fn tell_leader(&self, name: &Name, run: u32, why: String) {
         let key = format!("agent-failed:{name}:{run}");
         let about = name.clone();
-        let home = self.home().clone();
         self.home()
             .ask(move |desk| match desk.tell_leader_of(&about, why, key) {
                 Ok(()) | Err(NotDone::Refused(_)) => {}
-                Err(failed) => home.unsaid().note_undone("a word to the leader", &failed),
+                failed => desk.or_undone("a word to the leader", failed),
             })
             .await;
     }

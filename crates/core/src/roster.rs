@@ -16,6 +16,7 @@ use crate::name::{LEADER, Name, nearest};
 use crate::refusal::{NameKind, Refusal};
 use crate::time::Timestamp;
 
+mod many;
 mod member;
 mod pane;
 

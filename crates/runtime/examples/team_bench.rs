@@ -14,6 +14,8 @@
     reason = "a measurement prints, reads clocks, and stops when it cannot go on"
 )]
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use pitcrew_runtime::model::ScriptedModel;
@@ -72,31 +74,31 @@ async fn spawning(count: usize, together: usize) {
 
 async fn fan_out() {
     const LISTENERS: usize = 1_000;
-    const PUBLICATIONS: usize = 5_000;
+    const PUBLICATIONS: usize = 4_992;
+    const ROUND: usize = 64;
     let bus = Bus::new();
-    let mut tasks = Vec::new();
+    let heard = Arc::new(AtomicUsize::new(0));
     for _ in 0..LISTENERS {
         let mut listening = bus.subscribe("topic");
-        tasks.push(tokio::spawn(async move {
-            for _ in 0..PUBLICATIONS {
-                match &*listening.next().await.unwrap() {
-                    Happening::Said(_) => {}
-                    other => panic!("{other:?}"),
-                }
+        let heard = Arc::clone(&heard);
+        tokio::spawn(async move {
+            while let Some(happening) = listening.next().await {
+                match &*happening {
+                    Happening::Said(_) => heard.fetch_add(1, Ordering::Relaxed),
+                    _ => 0,
+                };
             }
-        }));
+        });
     }
     let begun = Instant::now();
-    for n in 0..PUBLICATIONS {
-        bus.publish("topic", Happening::Said(json!(n)));
-        if n % 128 == 0 {
-            tokio::task::yield_now().await;
-            // Nobody is to lag: what is measured is publications that all hear.
-            tokio::time::sleep(Duration::ZERO).await;
+    for round in 1..=PUBLICATIONS / ROUND {
+        for n in 0..ROUND {
+            bus.publish("topic", Happening::Said(json!(n)));
         }
-    }
-    for task in tasks {
-        task.await.unwrap();
+        // What is measured is publications that everybody has heard.
+        while heard.load(Ordering::Relaxed) < round * ROUND * LISTENERS {
+            tokio::task::yield_now().await;
+        }
     }
     println!(
         "fan-out {} to {LISTENERS} listeners",

@@ -37,30 +37,38 @@ impl Desk<'_> {
         process: &Identity,
     ) -> Result<Vec<Result<u32, Refusal>>, NotDone> {
         self.takes_work()?;
-        let mut answers = self.enter(members, &[])?;
+        let entering: Vec<(Recruit, String)> = members
+            .iter()
+            .map(|member| (member.recruit.clone(), hash_token(&member.token)))
+            .collect();
+        let mut answers = self.change_roster(|team| Ok(team.enlist(&entering)))?;
         let mut left_behind = Vec::new();
-        for (member, answer) in members.iter().zip(&answers) {
-            if matches!(answer, Err(Refusal::MemberExists { .. }))
+        let exists =
+            |answer: &Result<u32, Refusal>| matches!(answer, Err(Refusal::MemberExists { .. }));
+        for (at, member) in members.iter().enumerate() {
+            // Of one name twice in the same step only the first can be a member that is taken over.
+            if exists(&answers[at])
+                && members[..at]
+                    .iter()
+                    .all(|other| other.recruit.name != member.recruit.name)
                 && self.is_left_behind(&member.recruit.name, process)?
             {
-                left_behind.push(member.recruit.name.clone());
+                left_behind.push(at);
             }
         }
         if !left_behind.is_empty() {
-            let again = self.enter(members, &left_behind)?;
-            for ((member, answer), again) in members.iter().zip(&mut answers).zip(again) {
-                if left_behind.contains(&member.recruit.name) {
-                    *answer = again;
-                }
+            let again: Vec<&Enlisting> = left_behind.iter().map(|at| &members[*at]).collect();
+            for (at, answer) in left_behind.iter().zip(self.take_over(&again)?) {
+                answers[*at] = answer;
             }
         }
         let mut facts = Vec::new();
-        for (member, answer) in members.iter().zip(&answers) {
+        for (at, (member, answer)) in members.iter().zip(&answers).enumerate() {
             let Ok(incarnation) = answer else { continue };
             let name = &member.recruit.name;
             self.note_process(name, process, *incarnation)?;
             let member = name.clone();
-            if left_behind.contains(name) {
+            if left_behind.contains(&at) {
                 let incarnation = *incarnation;
                 facts.push(Fact::TokenIssued {
                     member,
@@ -74,31 +82,14 @@ impl Desk<'_> {
         Ok(answers)
     }
 
-    /// One change of the roster: those of `members` that are not there yet, or, when `known` names some, those.
-    fn enter(
-        &self,
-        members: &[Enlisting],
-        known: &[Name],
-    ) -> Result<Vec<Result<u32, Refusal>>, NotDone> {
-        let hashes: Vec<String> = members
-            .iter()
-            .map(|member| hash_token(&member.token))
-            .collect();
+    /// Takes over members that are in the roster already.
+    fn take_over(&self, members: &[&Enlisting]) -> Result<Vec<Result<u32, Refusal>>, NotDone> {
         self.change_roster(|team| {
-            let mut answers = Vec::with_capacity(members.len());
-            for (member, hash) in members.iter().zip(&hashes) {
-                let name = &member.recruit.name;
-                let is_known = known.contains(name);
-                let added = match (known.is_empty(), is_known) {
-                    (true, _) => team.add(member.recruit.clone()),
-                    (false, true) => Ok(()),
-                    (false, false) => Err(Refusal::MemberExists {
-                        member: name.to_string(),
-                    }),
-                };
-                answers.push(added.and_then(|()| team.incarnate(name.as_str(), hash.clone())));
-            }
-            Ok(answers)
+            let lives = members.iter().map(|member| {
+                let name = member.recruit.name.as_str();
+                team.incarnate(name, hash_token(&member.token))
+            });
+            Ok(lives.collect())
         })
     }
 
@@ -198,16 +189,7 @@ impl Desk<'_> {
     /// When something cannot be kept.
     pub(crate) fn dismiss(&self, members: &[Name]) -> Result<(), NotDone> {
         let now = self.now();
-        let gone = self.change_roster(|team| {
-            let mut gone = Vec::new();
-            for name in members {
-                // Removed by somebody else meanwhile: that is what was wanted.
-                if team.remove(name.as_str(), now).is_ok() {
-                    gone.push(name.clone());
-                }
-            }
-            Ok(gone)
-        })?;
+        let gone = self.change_roster(|team| Ok(team.dismiss(members, now)))?;
         let removed = gone.iter().cloned();
         let facts: Vec<Fact> = removed
             .map(|member| Fact::MemberRemoved { member })

@@ -17,9 +17,13 @@ use pitcrew_core::price::Micros;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+#[cfg(feature = "llm")]
+mod provider;
 mod scripted;
 mod tool;
 
+#[cfg(feature = "llm")]
+pub use provider::{OpenError, Provider, Settings, Vendor};
 pub use scripted::{Asked, ScriptedModel};
 pub use tool::{Tool, ToolAnswer, ToolContext, ToolFn};
 

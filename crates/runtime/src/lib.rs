@@ -20,5 +20,7 @@ pub mod prompt;
 pub mod run;
 pub mod teamfile;
 pub mod tmux;
+#[cfg(feature = "llm")]
+pub mod toolbox;
 pub mod tools;
 pub mod wake;

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 #[cfg(feature = "llm")]
-mod provider;
+pub(crate) mod provider;
 mod scripted;
 mod tool;
 

@@ -7,6 +7,7 @@
 //! | `toolbox/editing.rs` | `edit_file` `write_file` | always; they want the agent's claim on the lines |
 //! | `toolbox/running.rs` | `run_command` | where commands are allowed |
 //! | `toolbox/fetching.rs` | `web_fetch` | where the web is allowed |
+//! | `toolbox/mcp.rs` | those of an MCP server | with the feature `mcp` |
 //! | `toolbox/typed.rs` | any function with typed arguments | |
 //!
 //! Always holds: a path stays inside the project, whatever links, `..` or absolute names say; nothing is changed on lines
@@ -31,12 +32,16 @@ use crate::model::{Tool, ToolAnswer};
 mod claimed;
 mod editing;
 mod fetching;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod reading;
 mod running;
 mod searching;
 mod typed;
 
 pub use fetching::{Reach, Web};
+#[cfg(feature = "mcp")]
+pub use mcp::{McpError, tools_of_program, tools_over};
 pub use running::{Allowed, Commands};
 pub use typed::typed;
 

@@ -2,7 +2,7 @@
 //!
 //! Always holds: a server that goes away, or is slow, is an answer that a model can read; a name that a provider would refuse is
 //! made plain and kept apart from others; what a server says of its tools, and answers, is the word of others and is bounded.
-//! The server's program ends when the last of its tools is dropped.
+//! The server's program and what it started end when the last of its tools is dropped.
 //!
 //! Not here: resources and prompts; a tool whose server asks for more input in the middle of a call is refused.
 
@@ -11,6 +11,7 @@ use std::ffi::{OsStr, OsString};
 use std::sync::Arc;
 use std::time::Duration;
 
+use process_wrap::tokio::{CommandWrap, ProcessSession};
 use rmcp::model::{CallToolRequestParams, CallToolResult, ContentBlock};
 use rmcp::service::{RunningService, ServiceError};
 use rmcp::transport::TokioChildProcess;
@@ -83,7 +84,10 @@ pub async fn tools_of_program(
         .env_clear()
         .envs(environment.iter())
         .kill_on_drop(true);
-    let child = TokioChildProcess::builder(command)
+    // A session of its own, so that what the program starts ends with it.
+    let mut wrapped = CommandWrap::from(command);
+    wrapped.wrap(ProcessSession);
+    let child = TokioChildProcess::builder(wrapped)
         .stderr(std::process::Stdio::null())
         .spawn()
         .map_err(|source| McpError::NotStarted {
@@ -204,6 +208,7 @@ fn told(result: &CallToolResult) -> ToolAnswer {
         ContentBlock::Resource(_) | ContentBlock::ResourceLink(_) => {
             "(a resource, which is not read)".to_string()
         }
+        _ => "(something that is not shown)".to_string(),
     });
     let mut text = parts.collect::<Vec<_>>().join("\n");
     if text.is_empty()

@@ -10,6 +10,7 @@
 //! | `run/turn.rs` | begins a turn: claim, mail, prompt, process |
 //! | `run/ending.rs` | reads what a turn left, and records it |
 //! | `run/allowance.rs` | what a turn may spend, and what it spent |
+//! | `run/output.rs` | what a turn prints, kept where its member cannot change it |
 //! | `run/post.rs` | the mail of a turn: shown, acknowledged, answered |
 //! | `run/own.rs` | tells a failure of one member's files from one of the team's |
 //! | `run/record.rs` | what is written down for the next run |
@@ -41,6 +42,7 @@ mod ending;
 pub mod event;
 mod founding;
 mod outfit;
+mod output;
 mod own;
 mod post;
 pub mod record;

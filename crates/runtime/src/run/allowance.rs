@@ -42,6 +42,15 @@ const AGAIN_MS: i64 = 5_000;
 /// How many of a member's last turns are looked at.
 const LAST_TURNS: usize = 3;
 
+/// What ends a wait for the limits before its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum HoldEnds {
+    /// Nothing but other limits.
+    InTime,
+    /// What others have set aside coming back, too.
+    WithOthers,
+}
+
 /// What was set aside for a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Allowance {
@@ -67,7 +76,11 @@ pub(super) enum Answer {
     /// It may start although the limits cannot be read, as the team chose.
     Uncounted(String),
     /// It may start then, as far as is known now.
-    Wait { until: Timestamp, why: String },
+    Wait {
+        until: Timestamp,
+        why: String,
+        ends: HoldEnds,
+    },
     /// It may not start at all.
     Never { reason: StopReason, why: String },
 }
@@ -133,7 +146,8 @@ pub(super) fn reserve(
                 gear.entry.profile
             );
             let until = desk.now().plus_millis(AGAIN_MS);
-            Ok(Answer::Wait { until, why })
+            let ends = HoldEnds::WithOthers;
+            Ok(Answer::Wait { until, why, ends })
         }
         Err(NotDone::Refused(refusal)) => Ok(denied(&refusal, desk.now())),
         Err(failed) => Err(failed),
@@ -157,7 +171,11 @@ fn denied(refusal: &Refusal, now: Timestamp) -> Answer {
         let ms = ms.and_then(|ms| i64::try_from(ms).ok()).unwrap_or(AGAIN_MS);
         now.plus_millis(ms.max(1))
     };
-    let wait = |until: Timestamp, why: String| Answer::Wait { until, why };
+    let wait = |until: Timestamp, why: String| Answer::Wait {
+        until,
+        why,
+        ends: HoldEnds::InTime,
+    };
     match refusal {
         Refusal::RateLimited(facts) => wait(after(Some(facts.retry_after_ms)), facts.to_string()),
         Refusal::TableFull { retry_after_ms, .. } => {
@@ -167,7 +185,11 @@ fn denied(refusal: &Refusal, now: Timestamp) -> Answer {
             // What others have set aside may come back.
             let fits_later = facts.spent.plus(facts.estimate.unwrap_or_default()) <= facts.budget;
             match fits_later && facts.reserved > Micros::ZERO {
-                true => wait(after(None), facts.to_string()),
+                true => Answer::Wait {
+                    until: after(None),
+                    why: facts.to_string(),
+                    ends: HoldEnds::WithOthers,
+                },
                 false => Answer::Never {
                     reason: StopReason::OutOfBudget,
                     why: facts.to_string(),

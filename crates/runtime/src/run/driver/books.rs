@@ -9,6 +9,7 @@
 use pitcrew_core::Timestamp;
 use pitcrew_core::claim::EndCause;
 use pitcrew_core::limiter::Limits;
+use pitcrew_core::price::Micros;
 
 use super::super::ending::TurnResult;
 use super::super::event::{Fact, Spending, TurnOutcome};
@@ -22,6 +23,8 @@ use crate::desk::Desk;
 pub(super) struct Seen {
     limits: Limits,
     pause: Option<Timestamp>,
+    /// The money that is set aside.
+    reserved: Micros,
 }
 
 impl Driver<'_> {
@@ -32,7 +35,8 @@ impl Driver<'_> {
             &self.ground.store,
             &*self.tools.clock,
             &self.tools.entropy,
-        );
+        )
+        .noting(&self.unsaid);
         let gear = &mut self.gears[seat];
         let turn = gear.turn.as_mut();
         let allowance = turn.and_then(|turn| turn.allowance.take());
@@ -110,11 +114,14 @@ impl Driver<'_> {
         let seen = Seen {
             limits: limiter.limits().clone(),
             pause: status.pause.map(|pause| pause.until),
+            reserved: status.reserved.cost,
         };
         let reason = status.pause.map(|pause| pause.why.clone());
         let before = std::mem::replace(&mut self.limits, seen.clone());
         if before.limits != seen.limits {
             self.handle(Event::LimitsChanged);
+        } else if seen.reserved < before.reserved {
+            self.handle(Event::BooksChanged);
         }
         match (before.pause, seen.pause) {
             (before, Some(until)) if before != Some(until) => {

@@ -137,7 +137,7 @@ impl Discovery {
     /// # Errors
     /// What is wrong with the line.
     pub fn decode(line: &[u8]) -> Result<Self, serde_json::Error> {
-        crate::json::read(line)
+        crate::json::read_object(line)
     }
 
     /// Whether it is still worth knowing.

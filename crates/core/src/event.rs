@@ -135,9 +135,18 @@ impl Event {
         // One piece of memory, because budgets and rates count by the million. Topics are made of checked names and
         // instants of digits: nothing in them needs an escape.
         let mut line = String::with_capacity(fields.len() + 192);
-        write!(line, r#"{{"v":{VERSION},"at":"{at}","topic":"{ROOT}{team}"#).ok()?;
+        write!(line, r#"{{"v":{VERSION},"at":""#).ok()?;
+        line.push_str(core::str::from_utf8(&at.written()).ok()?);
+        line.push_str("\",\"topic\":\"");
+        line.push_str(ROOT);
+        line.push_str(team.as_str());
         match fact.topic() {
             Topic::Team => {}
+            Topic::Agent(name) => {
+                line.push_str(":agent:");
+                line.push_str(name.as_str());
+            }
+            Topic::Context => line.push_str(":context"),
             below => write!(line, ":{below}").ok()?,
         }
         line.push_str("\",");

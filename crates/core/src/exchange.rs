@@ -60,6 +60,19 @@ impl Letter<'_> {
     }
 }
 
+/// A member whose messages to another wake nobody for now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Damped {
+    /// Who writes.
+    pub from: Name,
+    /// To whom.
+    pub to: Name,
+    /// After how many turns without progress.
+    pub turns: u32,
+    /// Since when.
+    pub since: Timestamp,
+}
+
 /// What becomes of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
@@ -282,6 +295,24 @@ impl Exchanges {
         self.open = open;
         let over: Vec<OpenRequest> = over;
         over.into_iter().map(ExchangeEvent::Closed).collect()
+    }
+
+    /// Who is damped towards whom at `now`: whoever was told so and has neither rested nor got something done since.
+    #[must_use]
+    pub fn damped(&self, now: Timestamp) -> Vec<Damped> {
+        let told = self.members.iter().flat_map(|(from, talk)| {
+            let told = talk.to.iter().filter(|(_, turns)| turns.told);
+            told.filter_map(move |(to, own)| {
+                let turns = talk.turns(to, now)?;
+                Some(Damped {
+                    from: from.clone(),
+                    to: to.clone(),
+                    turns,
+                    since: own.last,
+                })
+            })
+        });
+        told.collect()
     }
 
     /// The requests that nobody has answered, oldest first.

@@ -48,6 +48,14 @@ where
     }
 }
 
+/// The object in `line` with the last value of every key that stands in it several times, as `JSON.parse` reads it. `None`
+/// when it is no object.
+#[must_use]
+pub fn last_of_each(line: &[u8]) -> Option<String> {
+    let value: serde_json::Value = read(line).ok()?;
+    value.is_object().then(|| value.to_string())
+}
+
 /// `line` without surrounding white space and without a byte order mark in front.
 #[must_use]
 pub fn trim(line: &[u8]) -> &[u8] {

@@ -25,6 +25,8 @@
 //! | signature | how one program's screen looks, as data | [`screen::Signature`] |
 //! | submission | one line put into a composer, through gates, and what came of it | [`submit::Submit`] |
 //! | nudge | the short line that wakes a pane; never carries a body | [`nudge::Ledger`] |
+//! | monitor | what is decided about panes from scan to scan, and why | [`monitor::Monitor`] |
+//! | loop mode | while `ralph`, `ultrawork` or `ultraqa` is active, idle panes are prompted | [`loops::Mode`] |
 //! | claim | one member's hold on a line range of a file, until a deadline | [`claim::Claim`] |
 //! | waiting claim | a claim that stands in line for lines that another holds | [`claim::Waiting`] |
 //! | file path | a path inside the project in the one form in which paths are compared | [`claim::FilePath`] |
@@ -56,8 +58,10 @@ pub mod identity;
 pub mod json;
 pub mod limiter;
 pub mod liveness;
+pub mod loops;
 pub mod mailbox;
 pub mod mask;
+pub mod monitor;
 pub mod name;
 pub mod nudge;
 pub mod price;

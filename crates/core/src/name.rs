@@ -8,9 +8,10 @@
 //! letters of any script can still stand in a path without escaping anything.
 
 use alloc::string::{String, ToString};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::refusal::{NameKind, Refusal};
 
@@ -35,7 +36,9 @@ fn is_valid(text: &str) -> bool {
         && !is_device(text)
 }
 
-fn is_device(text: &str) -> bool {
+/// Whether Windows keeps this name for a device.
+#[must_use]
+pub fn is_device(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let numbered = |stem: &str| {
         lower
@@ -45,18 +48,19 @@ fn is_device(text: &str) -> bool {
     DEVICES.contains(&lower.as_str()) || numbered("com") || numbered("lpt")
 }
 
-/// A checked name of a team, a member or a mailbox.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-pub struct Name(String);
+/// A checked name of a team, a member or a mailbox. A copy is cheap: everything that happens names somebody.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Name(Arc<str>);
 
 impl Name {
-    /// Checks `text`, which names a `kind`.
+    /// Checks `text`, which names a `kind`. No team is called [`LEADER`].
     ///
     /// # Errors
     /// `invalid_name` with the kind and the text as given.
     pub fn new(kind: NameKind, text: &str) -> Result<Self, Refusal> {
-        if is_valid(text) {
-            Ok(Self(text.to_string()))
+        let is_reserved = kind == NameKind::Team && text.eq_ignore_ascii_case(LEADER);
+        if is_valid(text) && !is_reserved {
+            Ok(Self(text.into()))
         } else {
             Err(Refusal::name(kind, text))
         }
@@ -65,7 +69,7 @@ impl Name {
     /// The leader's mailbox.
     #[must_use]
     pub fn leader() -> Self {
-        Self(LEADER.to_string())
+        Self(LEADER.into())
     }
 
     /// Whether this is the leader's reserved name, in any case.
@@ -90,6 +94,12 @@ impl Name {
 impl fmt::Display for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
+    }
+}
+
+impl Serialize for Name {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
     }
 }
 
@@ -124,7 +134,8 @@ impl TaskId {
     /// # Errors
     /// `invalid_task_id` with the text as given.
     pub fn fresh(text: &str) -> Result<Self, Refusal> {
-        Self::checked(is_valid(text), text)
+        let is_reserved = text.eq_ignore_ascii_case(LEADER);
+        Self::checked(is_valid(text) && !is_reserved, text)
     }
 
     fn checked(is_id: bool, text: &str) -> Result<Self, Refusal> {
@@ -247,6 +258,16 @@ mod tests {
         for text in ["console", "com", "com10", "nulls", "lpt"] {
             assert!(valid(text), "{text}");
         }
+    }
+
+    #[test]
+    fn neither_a_team_nor_a_task_is_called_leader() {
+        assert!(Name::new(NameKind::Team, "LEADER").is_err());
+        assert!(TaskId::fresh("leader").is_err());
+        assert!(
+            TaskId::new("leader").is_ok(),
+            "one that is there is worked on"
+        );
     }
 
     #[test]

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use crate::claim::{Conflict, Deadlock, LinesHeld, NotClaimed};
 use crate::limiter::{BudgetExceeded, NeverFits, RateLimited};
+use crate::loops::Mode;
 use crate::task::Status;
 
 mod facts;
@@ -349,6 +350,28 @@ pub enum Refusal {
         /// What is wrong with it.
         why: String,
     },
+    /// A loop of the mode goes on.
+    #[error("{mode} is active since {since}: {aim}")]
+    LoopActive {
+        /// The mode.
+        mode: Mode,
+        /// When it was started, as it was written.
+        since: String,
+        /// What it is about.
+        aim: String,
+    },
+    /// There is no loop of the mode.
+    #[error("{mode} is not active")]
+    LoopInactive {
+        /// The mode.
+        mode: Mode,
+    },
+    /// The loop of the mode goes on no longer.
+    #[error("the {mode} loop was cleared already")]
+    LoopCleared {
+        /// The mode.
+        mode: Mode,
+    },
     /// A price is needed and the model has none that is known.
     #[error("no price is known for model {model:?}")]
     UnknownModel {
@@ -427,6 +450,9 @@ codes! {
     UnknownReservation => "unknown_reservation",
     AlreadySettled => "already_settled",
     InvalidUsage => "invalid_usage",
+    LoopActive => "loop_active",
+    LoopInactive => "loop_inactive",
+    LoopCleared => "loop_cleared",
     UnknownModel => "unknown_model",
     LimiterUnreachable => "limiter_unreachable",
 }

@@ -17,8 +17,10 @@ use crate::refusal::{NameKind, Refusal};
 use crate::time::Timestamp;
 
 mod member;
+mod pane;
 
 pub use member::{Former, Member, Recruit, Seat};
+pub use pane::TmuxIdentity;
 
 /// Limits and manners of a team; what is absent has its default.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -59,6 +61,13 @@ pub struct Team {
     /// The tmux session, for teams in panes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tmux_session: Option<String>,
+    /// Which tmux session that is, told from every other that had or will have its name.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "pane::ours"
+    )]
+    pub tmux_identity: Option<TmuxIdentity>,
     /// The members, in the order in which they joined.
     #[serde(default)]
     pub workers: Vec<Member>,
@@ -71,6 +80,13 @@ pub struct Team {
     /// The name for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub team_name: Option<String>,
+    /// The pane in which the leader sits, when somebody said so.
+    #[serde(
+        default,
+        rename = "leader_pane_id",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub leader_pane_id: Option<String>,
     /// Limits and manners.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<Settings>,
@@ -92,10 +108,12 @@ impl Team {
             role: role.to_string(),
             worker_count: 0,
             tmux_session: None,
+            tmux_identity: None,
             workers: Vec::new(),
             cwd: cwd.to_string(),
             created_at: now.to_string(),
             team_name: None,
+            leader_pane_id: None,
             settings: None,
             former: Vec::new(),
         }
@@ -330,6 +348,16 @@ impl Team {
         member.incarnation = member.incarnation.saturating_add(again);
         member.token_hash = Some(token_hash);
         Ok(member.incarnation)
+    }
+
+    /// Notes in which pane a member sits, or that it sits in none.
+    ///
+    /// # Errors
+    /// `unknown_member`, or `role_denied` for the leader.
+    pub fn sit(&mut self, name: &str, pane_id: Option<String>) -> Result<(), Refusal> {
+        let index = self.index_of(name, "sit in a pane of the team")?;
+        self.workers[index].pane_id = pane_id;
+        Ok(())
     }
 
     fn index_of(&self, name: &str, action: &str) -> Result<usize, Refusal> {

@@ -26,7 +26,7 @@ use crate::time::Timestamp;
 mod graph;
 mod status;
 
-pub use graph::{Readiness, check_dependencies, dependants, readiness};
+pub use graph::{Readiness, check_dependencies, dependants, dependency_cycle, readiness};
 pub use status::Status;
 
 /// One task, in the reference's key order; keys that it does not have stand at the end.
@@ -193,11 +193,18 @@ impl Task {
         Ok(())
     }
 
+    /// Whether a lease ran out, or ends further ahead than it can: it was taken under a clock that was wrong.
+    #[must_use]
+    pub fn has_lapsed(&self, now: Timestamp) -> bool {
+        self.lease_until.is_some_and(|until| {
+            until <= now || self.lease_ms.is_some_and(|ms| until.is_beyond(ms, now))
+        })
+    }
+
     fn check_free(&self, now: Timestamp) -> Result<(), Refusal> {
-        let lapsed = self.lease_until.is_some_and(|until| until <= now);
         match self.status {
             Status::Pending => Ok(()),
-            Status::InProgress if lapsed => Ok(()),
+            Status::InProgress if self.has_lapsed(now) => Ok(()),
             status => Err(Refusal::NotPending {
                 id: self.id.clone(),
                 status,

@@ -3,7 +3,7 @@
 //! Nothing here reads a clock. Arithmetic saturates, so a hostile number in a file can make an instant absurd
 //! but never a panic.
 
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use core::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -39,6 +39,14 @@ impl Timestamp {
         self.0.saturating_sub(earlier.0)
     }
 
+    /// Whether this deadline, of something that lasts `length_ms`, is so far ahead of `now` that it was set under another
+    /// clock: more than twice its length, and a minute. A clock that was put right by a little is none.
+    #[must_use]
+    pub fn is_beyond(self, length_ms: i64, now: Self) -> bool {
+        const SLACK_MS: i64 = 60_000;
+        self.millis_since(now) > length_ms.saturating_mul(2).saturating_add(SLACK_MS)
+    }
+
     /// Reads an ISO 8601 instant with a zone. `None` when it is not one.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
@@ -49,16 +57,62 @@ impl Timestamp {
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match jiff::Timestamp::from_millisecond(self.0) {
-            Ok(at) => write!(f, "{at:.3}"),
+        match core::str::from_utf8(&self.written()) {
+            Ok(text) => f.write_str(text),
             Err(_) => write!(f, "{}ms", self.0),
         }
     }
 }
 
+impl Timestamp {
+    /// The written form, in ASCII. Done here because every event has one, and events are many.
+    pub(crate) fn written(self) -> [u8; 24] {
+        const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+        let (day, ms) = (self.0.div_euclid(DAY_MS), self.0.rem_euclid(DAY_MS));
+        let (year, month, day) = civil(day);
+        let mut text = *b"0000-00-00T00:00:00.000Z";
+        digits(&mut text[0..4], year);
+        digits(&mut text[5..7], month);
+        digits(&mut text[8..10], day);
+        digits(&mut text[11..13], ms / 3_600_000);
+        digits(&mut text[14..16], ms / 60_000 % 60);
+        digits(&mut text[17..19], ms / 1_000 % 60);
+        digits(&mut text[20..23], ms % 1_000);
+        text
+    }
+}
+
+/// Year, month and day of the day that is so many days after 1970-01-01. Years are counted from March, so that the odd
+/// day of a leap year is the last; a cycle of the calendar is 400 of them.
+fn civil(day: i64) -> (i64, i64, i64) {
+    let day = day + 719_468;
+    let (cycle, of_cycle) = (day.div_euclid(146_097), day.rem_euclid(146_097));
+    let year = (of_cycle - of_cycle / 1_460 + of_cycle / 36_524 - of_cycle / 146_096) / 365;
+    let of_year = of_cycle - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let of_month = of_year - (153 * month + 2) / 5 + 1;
+    let january = i64::from(month >= 10);
+    (
+        year + cycle * 400 + january,
+        month + 3 - 12 * january,
+        of_month,
+    )
+}
+
+/// Writes a number that is not negative into all of `text`.
+fn digits(text: &mut [u8], mut number: i64) {
+    for place in text.iter_mut().rev() {
+        *place = b'0' + u8::try_from(number % 10).unwrap_or(0);
+        number /= 10;
+    }
+}
+
 impl Serialize for Timestamp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.to_string())
+        match core::str::from_utf8(&self.written()) {
+            Ok(text) => serializer.serialize_str(text),
+            Err(_) => serializer.collect_str(self),
+        }
     }
 }
 
@@ -72,6 +126,7 @@ impl<'de> Deserialize<'de> for Timestamp {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::string::ToString;
 
     #[test]
     fn an_instant_is_written_with_milliseconds_and_z() {
@@ -83,6 +138,25 @@ mod tests {
             Timestamp::from_millis(0).to_string(),
             "1970-01-01T00:00:00.000Z"
         );
+    }
+
+    #[test]
+    fn every_day_is_written_as_the_calendar_has_it() {
+        let (first, last) = RANGE_MS.into_inner();
+        let odd = 86_400_000 + 3_723_007;
+        let mut at = first;
+        while at <= last {
+            let other = jiff::Timestamp::from_millisecond(at).unwrap();
+            assert_eq!(Timestamp(at).to_string(), std::format!("{other:.3}"));
+            // Every day around now, some of the others.
+            at += if (1_400_000_000_000..1_900_000_000_000).contains(&at) {
+                odd
+            } else {
+                odd * 97
+            };
+        }
+        let last = Timestamp(last).to_string();
+        assert_eq!(last, "9998-12-31T23:59:59.999Z");
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //!
 //! Nothing depends on the program's own name: it answers as `omp` too.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -14,7 +15,9 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use serde_json::{Value, json};
 
 use crate::commands;
+use crate::commands::loops;
 use crate::commands::team::api;
+use crate::commands::team::start::is_crew_word;
 use crate::context::{Context, UNSAID};
 use crate::environment::Environment;
 use crate::halt::{Exit, Halt};
@@ -143,7 +146,7 @@ pub(crate) fn answer(environment: &Environment) -> ExitCode {
     if page::is_asked_for(&environment.args) {
         line = page::write_into(line);
     }
-    let matches = match line.try_get_matches_from(&environment.args) {
+    let matches = match line.try_get_matches_from(words(&environment.args)) {
         Ok(matches) => matches,
         Err(refused) => return refuse_usage(environment, &refused),
     };
@@ -151,13 +154,17 @@ pub(crate) fn answer(environment: &Environment) -> ExitCode {
     let exit = match find(&matches) {
         Some((entry, own)) => {
             let mut context = Context::new(environment, own, &mut ui);
-            (entry.run)(own, &mut context).unwrap_or_else(|halt| {
+            let done = readable(environment).and_then(|()| (entry.run)(own, &mut context));
+            done.unwrap_or_else(|halt| {
                 let halt = context.explain(halt);
                 complain(context.ui, key_of(&matches), &halt)
             })
         }
         None => Exit::Usage,
     };
+    for undone in UNSAID.take_undone() {
+        ui.say(&format!("what was done stands, but {undone}"));
+    }
     if let Some(lost) = UNSAID.take() {
         let words = format!(
             "what was done stands, but {} events about it could not be written: {}",
@@ -166,6 +173,46 @@ pub(crate) fn answer(environment: &Environment) -> ExitCode {
         ui.say(&words);
     }
     ExitCode::from(ui.finish(exit) as u8)
+}
+
+/// Refuses an environment that says who is meant in bytes that are no text.
+fn readable(environment: &Environment) -> Result<(), Halt> {
+    match environment.unreadable {
+        None => Ok(()),
+        Some(name) => Err(Halt::Input {
+            what: name.to_string(),
+            why: "not UTF-8; unset it or give it a name".to_string(),
+        }),
+    }
+}
+
+/// The command line with the word that `team 2:claude …` leaves out.
+fn words(args: &[OsString]) -> Vec<OsString> {
+    let mut words = args.to_vec();
+    let text = |at: usize| {
+        args.get(at)
+            .and_then(|word| word.to_str())
+            .unwrap_or_default()
+    };
+    let mut at = 1;
+    let mut seen_team = false;
+    while at < args.len() {
+        match text(at) {
+            "--root" | "--team" | "--as" | "--name" | "--tasks" => at += 2,
+            "--" => break,
+            word if word.starts_with('-') => at += 1,
+            "team" if !seen_team => {
+                seen_team = true;
+                at += 1;
+            }
+            word if seen_team && is_crew_word(word) => {
+                words.insert(at, "start".into());
+                break;
+            }
+            _ => break,
+        }
+    }
+    words
 }
 
 fn find(matches: &ArgMatches) -> Option<(&'static Entry, &ArgMatches)> {
@@ -186,9 +233,19 @@ fn refuse_usage(environment: &Environment, refused: &clap::Error) -> ExitCode {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
     );
     if is_answer {
-        // Clap writes to standard output itself. When that is gone, nobody reads.
-        let _ = refused.print();
-        return ExitCode::from(Exit::Done as u8);
+        // Clap writes to standard output itself, past the rest of what is written here.
+        let written = refused
+            .print()
+            .and_then(|()| std::io::Write::flush(&mut std::io::stdout()));
+        let exit = match written {
+            Err(why) if why.kind() != std::io::ErrorKind::BrokenPipe => {
+                Ui::new(environment, false)
+                    .complain(&format!("cannot write the answer: {}", why.kind()), None);
+                Exit::Failed
+            }
+            _ => Exit::Done,
+        };
+        return ExitCode::from(exit as u8);
     }
     let words = environment.args.iter().skip(1).map(|arg| arg.to_str());
     let words: Vec<&str> = words
@@ -201,6 +258,8 @@ fn refuse_usage(environment: &Environment, refused: &clap::Error) -> ExitCode {
     let said = said.strip_prefix("error: ").unwrap_or(said);
     let exit = if api::is_meant(&words) {
         api::misunderstood(&mut ui, said)
+    } else if let Some(mode) = loops::meant(&words).filter(|_| is_no_request(refused.kind())) {
+        loops::misunderstood(&mut ui, mode)
     } else if ui.json {
         complain(&mut ui, "message", &Halt::Usage(said.to_string()))
     } else if refused.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
@@ -212,6 +271,17 @@ fn refuse_usage(environment: &Environment, refused: &clap::Error) -> ExitCode {
         Exit::Usage
     };
     ExitCode::from(ui.finish(exit) as u8)
+}
+
+/// Whether a word is missing that says what is to be done, or is none that does.
+fn is_no_request(kind: ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::MissingRequiredArgument
+            | ErrorKind::MissingSubcommand
+            | ErrorKind::InvalidSubcommand
+            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+    )
 }
 
 /// The key under which the reference's text stands when the command that was called is not done.

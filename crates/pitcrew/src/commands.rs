@@ -15,6 +15,7 @@ pub(crate) mod events;
 pub(crate) mod guard;
 pub(crate) mod inbox;
 pub(crate) mod limits;
+pub(crate) mod loops;
 pub(crate) mod man;
 #[cfg(feature = "mcp")]
 pub(crate) mod mcp;
@@ -74,6 +75,15 @@ pub(crate) const SECTIONS: &[Section] = &[
             pane::ENTRY,
             #[cfg(feature = "mcp")]
             mcp::ENTRY,
+        ],
+    },
+    Section {
+        heading: "Loops",
+        key: "message",
+        entries: &[
+            loops::ralph::ENTRY,
+            loops::ultrawork::ENTRY,
+            loops::ultraqa::ENTRY,
         ],
     },
     Section {

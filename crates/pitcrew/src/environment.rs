@@ -31,7 +31,13 @@ pub(crate) struct Environment {
     pub agent: Option<String>,
     /// `PITCREW_TOKEN`.
     pub token: Option<String>,
+    /// The first of those that say who is meant and are no text: whoever they name, it is not the one that is meant
+    /// when they are unset.
+    pub unreadable: Option<&'static str>,
 }
+
+/// Variables that say who is meant.
+const NAMING: [&str; 3] = ["PITCREW_TEAM", "PITCREW_AGENT", "PITCREW_TOKEN"];
 
 impl Environment {
     /// Reads it once.
@@ -43,6 +49,7 @@ impl Environment {
             team: text("PITCREW_TEAM"),
             agent: text("PITCREW_AGENT"),
             token: text("PITCREW_TOKEN"),
+            unreadable: NAMING.into_iter().find(|name| !is_text(name)),
         }
     }
 
@@ -57,6 +64,11 @@ impl Environment {
     /// Every variable, for programs that inherit them.
     pub(crate) fn variables(&self) -> impl Iterator<Item = (OsString, OsString)> {
         std::env::vars_os()
+    }
+
+    /// Where this program is.
+    pub(crate) fn program(&self) -> std::io::Result<PathBuf> {
+        std::env::current_exe()
     }
 
     /// The user's folder for configurations, where the environment tells it.
@@ -108,7 +120,11 @@ fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
-/// A variable that is no text counts as absent: no name and no token looks like that.
+fn is_text(name: &str) -> bool {
+    variable(name).is_none_or(|value| value.to_str().is_some())
+}
+
+/// A variable that is no text counts as absent; [`Environment::unreadable`] says so where that would be another answer.
 fn text(name: &str) -> Option<String> {
     variable(name).and_then(|value| value.into_string().ok())
 }

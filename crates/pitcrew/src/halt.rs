@@ -66,7 +66,7 @@ pub(crate) enum Halt {
     /// A team file has mistakes.
     #[error(transparent)]
     TeamFile(TeamFileError),
-    /// A run cannot begin here and now. Nothing was started.
+    /// A run, or another thing that needs more than a team's documents, cannot begin here and now. Nothing was started.
     #[error("{why}")]
     CannotRun {
         /// The stable code.
@@ -94,8 +94,7 @@ impl Halt {
     pub(crate) fn code(&self) -> &'static str {
         match self {
             Self::Refused(refusal) => refusal.code(),
-            Self::Failed(Failure::Store(failure)) => failure.code(),
-            Self::Failed(Failure::Entropy(_)) => "no_entropy",
+            Self::Failed(failure) => code_of(failure),
             Self::Usage(_) => "usage",
             Self::Input { .. } => "unreadable_input",
             Self::TeamFile(_) => "invalid_team_file",
@@ -107,16 +106,29 @@ impl Halt {
 
     /// The message with its causes.
     pub(crate) fn message(&self) -> String {
-        let mut text = self.to_string();
-        let mut cause = std::error::Error::source(self);
-        while let Some(error) = cause {
-            let said = error.to_string();
-            if !text.contains(&said) {
-                text = format!("{text}: {said}");
-            }
-            cause = error.source();
+        with_causes(self)
+    }
+}
+
+/// What an error says, with its causes.
+pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let said = error.to_string();
+        if !text.contains(&said) {
+            text = format!("{text}: {said}");
         }
-        text
+        cause = error.source();
+    }
+    text
+}
+
+/// The stable code of what was not done.
+pub(crate) fn code_of(failure: &Failure) -> &'static str {
+    match failure {
+        Failure::Store(failure) => failure.code(),
+        Failure::Entropy(_) => "no_entropy",
     }
 }
 

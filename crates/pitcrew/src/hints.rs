@@ -4,8 +4,10 @@
 //! A hint is one sentence that names a command or a file wherever there is one. It never repeats the message.
 
 use pitcrew_core::Refusal;
-use pitcrew_core::refusal::NameKind;
+use pitcrew_core::name::is_device;
+use pitcrew_core::refusal::{DependencyFault, NameKind};
 use pitcrew_core::span::span;
+use pitcrew_core::task::Status;
 use pitcrew_runtime::desk::Failure;
 use pitcrew_store::StoreFailure;
 
@@ -26,6 +28,9 @@ pub(crate) struct Row {
 pub(crate) fn row(halt: &Halt) -> Row {
     let (hint, exit) = match halt {
         Halt::Refused(refusal) => (refusal_hint(refusal), Exit::Refused),
+        Halt::Failed(Failure::Store(failure @ StoreFailure::Claiming { .. })) => {
+            (store_hint(failure).to_string(), Exit::Refused)
+        }
         Halt::Failed(Failure::Store(failure)) => (store_hint(failure).to_string(), Exit::Failed),
         Halt::Failed(Failure::Entropy(_)) => (
             "the system has no random bytes yet; try again".to_string(),
@@ -44,6 +49,12 @@ pub(crate) fn row(halt: &Halt) -> Row {
         Halt::TimedOut(_) => (
             "wait again, or look at `pitcrew task list` and `pitcrew inbox`".to_string(),
             Exit::TimedOut,
+        ),
+        Halt::System {
+            what: "show it", ..
+        } => (
+            "give it a standard output; it is still there to be taken".to_string(),
+            Exit::Failed,
         ),
         Halt::System { .. } => (
             "see `pitcrew doctor` for what this machine has".to_string(),
@@ -70,8 +81,13 @@ fn reference(halt: &Halt) -> String {
             | Refusal::UnexpectedStatus { .. }
             | Refusal::AlreadyTerminal { .. }
             | Refusal::StaleToken { .. } => refusal.to_string(),
+            Refusal::LoopInactive { .. } => "not active".to_string(),
+            Refusal::LoopCleared { .. } => "loop already cleared".to_string(),
             other => other.code().to_string(),
         },
+        Halt::Failed(Failure::Store(StoreFailure::Claiming { .. })) => {
+            "concurrent claim race".to_string()
+        }
         other => other.code().to_string(),
     }
 }
@@ -88,8 +104,15 @@ fn refusal_hint(refusal: &Refusal) -> String {
     const NAMES: &str =
         "names have 1 to 64 letters, digits, `_` or `-`, and start with a letter or digit";
     let fixed = match refusal {
-        Refusal::InvalidName { given, .. } if given.eq_ignore_ascii_case("leader") => {
+        Refusal::InvalidName { given, .. } | Refusal::InvalidTaskId { given }
+            if given.eq_ignore_ascii_case("leader") =>
+        {
             "leader is the name of whoever started the team; take another"
+        }
+        Refusal::InvalidName { given, .. } | Refusal::InvalidTaskId { given }
+            if is_device(given) =>
+        {
+            "Windows keeps that name for a device; take another"
         }
         Refusal::InvalidName { valid, nearest, .. } if !valid.is_empty() => {
             return known(valid, nearest.as_ref());
@@ -157,6 +180,12 @@ fn task_hint(refusal: &Refusal) -> String {
         Refusal::NotPending { .. } => {
             "only a pending task can be claimed; see `pitcrew task list --ready`"
         }
+        Refusal::UnexpectedStatus {
+            expected: Status::Failed,
+            ..
+        } => {
+            "only a failed task can be put back; `pitcrew task release` gives one in progress back"
+        }
         Refusal::UnexpectedStatus { .. } => {
             "claim it first, or look at it with `pitcrew task list`"
         }
@@ -181,6 +210,10 @@ fn task_hint(refusal: &Refusal) -> String {
         }
         Refusal::ClaimLimit { .. } => "end or release one of them first",
         Refusal::RoleDenied { .. } => "ask a member whose role allows it, or the leader",
+        Refusal::InvalidDependency {
+            fault: DependencyFault::Unknown(_),
+            ..
+        } => "name tasks that are there: `pitcrew task list` lists them; or add that one first",
         Refusal::InvalidDependency { .. } => "change blocked_by so that no task waits for itself",
         other => return plane_hint(other),
     };
@@ -236,10 +269,23 @@ fn plane_hint(refusal: &Refusal) -> String {
         Refusal::LimiterUnreachable { .. } => {
             "see `pitcrew doctor`; no call is made while the limits cannot be read"
         }
-        // Every other refusal has its row in `refusal_hint` or `task_hint`.
-        _ => "",
+        other => return loop_hint(other),
     };
     fixed.to_string()
+}
+
+/// The rows of loop modes.
+fn loop_hint(refusal: &Refusal) -> String {
+    match refusal {
+        Refusal::LoopActive { mode, .. } => format!(
+            "end it with `pitcrew {mode} cancel`, or let the new one take its place with --force"
+        ),
+        Refusal::LoopInactive { mode } | Refusal::LoopCleared { mode } => {
+            format!("start one with `pitcrew {mode} start`")
+        }
+        // Every other refusal has its row above.
+        _ => String::new(),
+    }
 }
 
 fn store_hint(failure: &StoreFailure) -> &'static str {
@@ -251,6 +297,9 @@ fn store_hint(failure: &StoreFailure) -> &'static str {
         }
         StoreFailure::Locked { .. } => {
             "another process holds it and may be stopped or stuck; try again"
+        }
+        StoreFailure::Claiming { .. } => {
+            "try again; if no other program runs there, remove the mark"
         }
         StoreFailure::BrokenRecord { .. } | StoreFailure::NestedUpdate { .. } => {
             "this is a mistake in pitcrew; please report it with the command that you gave"

@@ -11,6 +11,7 @@ mod halt;
 mod hints;
 #[cfg(feature = "mcp")]
 mod mcp;
+mod panes;
 mod prices;
 mod profiles;
 mod span;

@@ -183,7 +183,13 @@ impl Ui {
         match self.closed {
             None | Some(io::ErrorKind::BrokenPipe) => exit,
             Some(kind) => {
-                self.complain(&format!("cannot write the answer: {kind}"), None);
+                let hint = match exit {
+                    Exit::Done => {
+                        Some("whatever it changed stays changed; look before you ask again")
+                    }
+                    _ => None,
+                };
+                self.complain(&format!("cannot write the answer: {kind}"), hint);
                 Exit::Failed
             }
         }

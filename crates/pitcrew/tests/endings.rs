@@ -250,6 +250,27 @@ fn a_root_may_have_any_bytes_and_has_to_be_there() {
 }
 
 #[test]
+fn an_environment_that_names_somebody_in_bytes_that_are_no_text_is_refused() {
+    let sandbox = Sandbox::with_team(&["ann", "bob"], &[]);
+    for name in ["PITCREW_AGENT", "PITCREW_TOKEN", "PITCREW_TEAM"] {
+        let call = |line: &[&str]| {
+            let mut command = sandbox.command(line);
+            answer(
+                command
+                    .env(name, OsStr::from_bytes(b"ann\xff"))
+                    .output()
+                    .unwrap(),
+            )
+        };
+        let said = call(&["send", "bob", "hi"]).ended(2);
+        assert!(said.stderr.contains(name), "{said:?}");
+        let said = call(&["who", "--json"]).ended(2).json();
+        assert_eq!(said["code"], "unreadable_input", "{said}");
+    }
+    assert!(!sandbox.team("t", "mailbox/bob.jsonl").exists());
+}
+
+#[test]
 fn a_list_of_at_most_none_is_a_mistake() {
     let sandbox = Sandbox::with_team(&["ann"], &[]);
     sandbox.call(["send", "ann", "hello"]).succeeded();

@@ -287,7 +287,7 @@ fn a7_a_cut_mailbox_shows_nothing_again_and_says_so_until_its_reader_acknowledge
     let settled = inbox(&[]);
     assert_eq!(settled["messages"], json!([]));
     let places = settled["damage"]["places"].to_string();
-    assert!(!places.contains("cut to"), "{places}");
+    assert!(!places.contains("was cut:"), "{places}");
 }
 
 #[test]

@@ -117,10 +117,13 @@ fn a_run_killed_at_any_point_goes_on_and_repeats_nothing_that_was_done() {
     }
     assert_eq!(completed(&crew).len(), 6);
     assert_eq!(crew.processes(), [] as [u32; 0], "nobody is left");
+    // A message whose turn was killed as often as it may be delivered is a dead letter, which is listed and told.
+    let dead = crew.call(["inbox", "--dead", "--team", "team", "--as", "a"]);
     for id in ["t1", "t2", "t3", "t4", "t5", "t6"] {
         let mail = crew.read("mail-a");
         assert!(
-            mail.contains(&format!("\nabout {id}\n")),
+            mail.contains(&format!("\nabout {id}\n"))
+                || dead.stdout.contains(&format!("about {id}")),
             "the mail about {id} was shown"
         );
     }

@@ -7,11 +7,14 @@
 //! | file | requests |
 //! |---|---|
 //! | `desk/mail.rs` | send, broadcast, take, acknowledge, give back, redeliver |
+//! | `desk/telling.rs` | what a wake tells of and what it is told: waiting mail, last acts, receipts |
 //! | `desk/reading.rs` | list and count what is in a mailbox, in bounded memory |
+//! | `desk/sent.rs` | where a sender's messages stand |
 //! | `desk/index.rs` | keep the unread index up with its log |
 //! | `desk/board.rs` | list the tasks |
 //! | `desk/planning.rs` | add tasks |
 //! | `desk/work.rs` | claim, transition, release, retry tasks |
+//! | `desk/owed.rs` | what follows from the end of a task, until it is done |
 //! | `desk/crew.rs` | found a team, add and remove members, issue tokens |
 //! | `desk/status.rs` | how a team stands, without touching anything |
 //! | `desk/claims.rs` | claim lines, wait for them, give them back; what ends with a member |
@@ -40,24 +43,32 @@ mod exchanges;
 mod index;
 mod limits;
 mod mail;
+mod owed;
 mod planning;
 mod reading;
+mod sending;
+mod sent;
 mod status;
+mod telling;
 mod waiting;
 mod work;
 mod written;
 
 pub use board::{TaskBoard, UnreadableTask};
 pub use claims::{ClaimTurn, ClaimWish, MemberEnd, moves_claims};
-pub use crew::{Blueprint, Founding, Plan};
+pub use crew::{Blueprint, Founding, Plan, Removed};
 pub use discoveries::{Finding, News, Offer, Shared};
 pub use events::{Delivery, Lost, Passed, Start, Subscription, Unsaid};
+pub use exchanges::Waiting;
 pub use index::MailIndex;
 pub use limits::{Admission, LimitChange, Setting, Spending};
-pub use mail::{Broadcast, Sent, Taken};
+pub use mail::Taken;
 pub use planning::TaskPlan;
 pub use reading::{Entry, MailCounts, MailReport, Which};
-pub use status::{HEARTBEAT_FRESH_MS, MemberStatus, TeamStatus, apart};
+pub use sending::{Broadcast, Sent};
+pub use sent::{SentFact, SentMessage};
+pub use status::{HEARTBEAT_FRESH_MS, MemberStatus, Standing, TeamStatus, apart};
+pub use telling::{NO_REACTION, WaitingMail};
 pub use waiting::{Happened, Look, Wanted};
 pub use work::Change;
 
@@ -147,6 +158,16 @@ impl<'a> Desk<'a> {
     #[must_use]
     pub fn team_id(&self) -> &'a Name {
         self.team
+    }
+
+    /// The desk's clock.
+    pub(crate) fn clock(&self) -> &'a dyn Clock {
+        self.clock
+    }
+
+    /// The desk's chance.
+    pub(crate) fn entropy(&self) -> &'a dyn Entropy {
+        self.entropy
     }
 
     /// The store behind the desk.

@@ -7,6 +7,7 @@
 //! | marking everything that belongs to one turn | [`Mark`] |
 //! | ending what a killed supervisor left behind | [`reclaim()`], [`sweep`] |
 //! | ending what hides from its turn | [`Orphanage`] |
+//! | a process that outlives its starter | [`detach`] |
 //! | Ctrl-C | [`Interrupts`] |
 //! | asking a tool that answers at once | the source of `call` |
 //!
@@ -22,6 +23,7 @@
 mod call;
 mod capture;
 mod clearing;
+mod detached;
 mod ended;
 mod environment;
 mod foreground;
@@ -39,6 +41,7 @@ mod table;
 pub use call::CallError;
 pub(crate) use call::{Called, call};
 pub use capture::{Cap, Capture, Kept, Sink};
+pub use detached::detach;
 pub use ended::{By, Ended, How, Leftovers, Status, Streams};
 pub use environment::Environment;
 pub(crate) use foreground::{Front, front};

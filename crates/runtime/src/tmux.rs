@@ -32,6 +32,7 @@ mod look;
 mod quote;
 mod ready;
 mod record;
+mod session;
 
 pub use drive::{Terminal, submit};
 pub use facts::PaneFacts;

@@ -60,6 +60,12 @@ pub enum StoreFailure {
         /// The lock.
         path: PathBuf,
     },
+    /// Another program is in the middle of claiming the task. Nothing was changed.
+    #[error("another program is claiming the task: {} is its mark", path.display())]
+    Claiming {
+        /// The mark of its claim.
+        path: PathBuf,
+    },
 }
 
 impl StoreFailure {
@@ -90,7 +96,8 @@ impl StoreFailure {
             Self::LogTruncated { .. }
             | Self::BrokenRecord { .. }
             | Self::NestedUpdate { .. }
-            | Self::Locked { .. } => false,
+            | Self::Locked { .. }
+            | Self::Claiming { .. } => false,
         }
     }
 
@@ -118,6 +125,7 @@ impl StoreFailure {
             Self::LogTruncated { .. } => "log_truncated",
             Self::Escapes { .. } => "escapes_team_folder",
             Self::Locked { .. } => "locked",
+            Self::Claiming { .. } => "claim_race",
             Self::BrokenRecord { .. } => "broken_record",
             Self::NestedUpdate { .. } => "nested_update",
         }

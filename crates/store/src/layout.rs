@@ -3,6 +3,7 @@
 //! | branch | documents | logs |
 //! |---|---|---|
 //! | the team's folder | `config.json` `shutdown.json` `run.json` `claims.json` `limits.json` `.board.json` `.exchanges.json` | `discoveries.jsonl` `events.jsonl` |
+//! | the project's folder, above the teams | `ralph.json` `ultrawork.json` `ultraqa.json` `monitor.json` | |
 //! | `tasks/` | `<id>.json` | |
 //! | `mailbox/` | `.<name>.unread` `.<name>.offset` | `<name>.jsonl` |
 //! | `workers/<name>/` | `heartbeat.json` `process.json` `session.json` `pane.json` `.nudge.json` `.outbox-offset` | `outbox.jsonl` |
@@ -13,6 +14,7 @@
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
+use pitcrew_core::loops::Mode;
 use pitcrew_core::name::{Name, TaskId};
 use pitcrew_core::refusal::NameKind;
 
@@ -111,6 +113,8 @@ pub(crate) fn document(place: &Place) -> Spot<'_> {
         Place::Claims => Branch::Team.spot("claims.json", Form::CompactLine),
         Place::Limits => Branch::Team.spot("limits.json", Form::CompactLine),
         Place::Board => Branch::Team.spot(".board.json", Form::CompactLine),
+        Place::Loop(mode) => Branch::Team.spot(format!("{mode}.json"), Form::Pretty),
+        Place::Monitor => Branch::Team.spot("monitor.json", Form::PrettyLine),
         Place::Exchanges => Branch::Team.spot(".exchanges.json", Form::CompactLine),
         Place::Task(id) => Branch::Tasks.spot(format!("{id}.json"), Form::Pretty),
         Place::Unread(name) => Branch::Mailbox.spot(format!(".{name}.unread"), Form::Compact),
@@ -148,6 +152,11 @@ pub(crate) fn part_base(file: &str, name: &str) -> Option<u64> {
     let base = base.strip_suffix(".jsonl")?;
     let is_number = base.len() == 20 && base.bytes().all(|byte| byte.is_ascii_digit());
     base.parse().ok().filter(|_| is_number)
+}
+
+/// The `n`th name under which a text of `file` is kept that cannot be read.
+pub(crate) fn aside(file: &str, n: u32) -> String {
+    format!("{file}.unreadable-{n}")
 }
 
 /// The name under which the next text of `file` is written before it takes the place of the present one. There is
@@ -202,6 +211,10 @@ pub(crate) fn change(path: &Path) -> Option<Change> {
         ["run.json"] => Some(Change::Document(Place::Run)),
         ["claims.json"] => Some(Change::Document(Place::Claims)),
         ["limits.json"] => Some(Change::Document(Place::Limits)),
+        ["monitor.json"] => Some(Change::Document(Place::Monitor)),
+        ["ralph.json"] => Some(Change::Document(Place::Loop(Mode::Ralph))),
+        ["ultrawork.json"] => Some(Change::Document(Place::Loop(Mode::Ultrawork))),
+        ["ultraqa.json"] => Some(Change::Document(Place::Loop(Mode::Ultraqa))),
         [".board.json"] => Some(Change::Document(Place::Board)),
         [".exchanges.json"] => Some(Change::Document(Place::Exchanges)),
         ["discoveries.jsonl"] => Some(Change::Log(Log::Discoveries)),
@@ -280,6 +293,10 @@ mod tests {
             Place::Claims,
             Place::Limits,
             Place::Board,
+            Place::Loop(Mode::Ralph),
+            Place::Loop(Mode::Ultrawork),
+            Place::Loop(Mode::Ultraqa),
+            Place::Monitor,
             Place::Exchanges,
         ];
         for place in places {

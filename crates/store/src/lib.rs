@@ -25,7 +25,7 @@ mod changes;
 mod layout;
 
 pub use failure::StoreFailure;
-pub use local::{Creation, LocalStore, Project, Rotation};
+pub use local::{Creation, LocalStore, Project, Rotation, Watching};
 pub use memory::MemoryStore;
 pub use port::{
     Change, Cursor, Document, Durability, Kind, Log, Page, PageLine, Place, Store, StoreExt, Watch,

@@ -3,7 +3,8 @@
 //! | part | what it does |
 //! |---|---|
 //! | [`Project`] | finds the root, lists, creates and removes teams |
-//! | [`LocalStore`] | one team as a [`Store`] |
+//! | [`LocalStore`] | one team as a [`Store`], or what a project keeps beside its teams |
+//! | `state` | loop modes, and the lock of whoever watches the project |
 //! | `document`, `patch`, `text`, `mark` | a document: transaction, unknown keys, layout, the reference's claim mark |
 //! | `log` | an append-only log |
 //! | `checkup` | what is odd about the folders, and what the file system can |
@@ -17,15 +18,16 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use pitcrew_core::name::Name;
+use pitcrew_core::name::{Name, TaskId};
+use pitcrew_core::time::Timestamp;
 
 use crate::failure::StoreFailure;
 use crate::layout::{self, Branch};
-use crate::port::{Cursor, ErasedRule, Kind, Log, Page, Place, State, Store, Watch};
+use crate::port::{Cursor, Document, ErasedRule, Kind, Log, Page, Place, State, Store, Watch};
 use document::DocumentFile;
 use folder::Folder;
-use log::LogFile;
 pub use log::Rotation;
+use log::{LogFile, Wanted};
 
 mod checkup;
 mod document;
@@ -36,12 +38,15 @@ mod mark;
 mod patch;
 mod programs;
 mod project;
+mod room;
+mod state;
 mod text;
 mod watch;
 
 pub use checkup::{Ground, Oddity};
 pub(crate) use lock::PATIENCE;
 pub use project::{Creation, Project};
+pub use state::Watching;
 
 /// One team's folder as a [`Store`].
 #[derive(Debug, Clone)]
@@ -79,6 +84,20 @@ impl LocalStore {
         &self.team
     }
 
+    /// Gives a document that cannot be read as `D` another name, so that a new one can take its place: for whoever was
+    /// told what is lost with it. Answers the name that it has now, beside its old place; `None` when it can be read or
+    /// is not there.
+    ///
+    /// # Errors
+    /// When it cannot be locked, looked at or renamed.
+    pub fn set_aside<D: Document>(&self, id: &D::Id) -> Result<Option<String>, StoreFailure> {
+        let is_sound = |text: &[u8]| {
+            let state = pitcrew_core::json::read_object::<D>(text).ok();
+            state.is_some_and(|state| state.misplaced(id).is_none())
+        };
+        DocumentFile::new(&self.team, &D::place(id)).set_aside(&is_sound, self.patience)
+    }
+
     /// Removes the reference's mark from every task, as a shutdown does, and answers how many there were.
     ///
     /// # Errors
@@ -106,6 +125,21 @@ impl LocalStore {
         }
     }
 
+    fn write(&self, log: &Log, records: &[&[u8]], wanted: Wanted) -> Result<Cursor, StoreFailure> {
+        if records.iter().any(|record| record.contains(&b'\n')) {
+            return Err(StoreFailure::BrokenRecord {
+                log: log.to_string(),
+            });
+        }
+        let spot = layout::log(log);
+        let mut folder = Folder::expect(&self.team)?;
+        for step in spot.branch.steps() {
+            folder = folder.sub_or_new(step)?;
+        }
+        self.log_file(&folder, &spot.file, log)
+            .append(records, wanted, self.patience)
+    }
+
     /// The plain files of one worker.
     #[must_use]
     pub fn worker(&self, name: &Name) -> crate::files::WorkerFiles {
@@ -115,24 +149,21 @@ impl LocalStore {
 
 impl Store for LocalStore {
     fn append(&self, log: &Log, records: &[&[u8]]) -> Result<Cursor, StoreFailure> {
-        if records.iter().any(|record| record.contains(&b'\n')) {
-            return Err(StoreFailure::BrokenRecord {
-                log: log.to_string(),
-            });
-        }
-        let spot = layout::log(log);
         if records.is_empty() {
+            let spot = layout::log(log);
             return match Folder::descend(&self.team, spot.branch.steps())? {
                 Some(folder) => self.log_file(&folder, &spot.file, log).end(),
                 None => Ok(0),
             };
         }
-        let mut folder = Folder::expect(&self.team)?;
-        for step in spot.branch.steps() {
-            folder = folder.sub_or_new(step)?;
+        self.write(log, records, Wanted::Place)
+    }
+
+    fn append_blind(&self, log: &Log, records: &[&[u8]]) -> Result<(), StoreFailure> {
+        if records.is_empty() {
+            return Ok(());
         }
-        self.log_file(&folder, &spot.file, log)
-            .append(records, self.patience)
+        self.write(log, records, Wanted::Nothing).map(drop)
     }
 
     fn read(&self, log: &Log, from: Cursor, limit: usize) -> Result<Page, StoreFailure> {
@@ -169,6 +200,26 @@ impl Store for LocalStore {
 
     fn update_erased(&self, place: &Place, rule: &mut dyn ErasedRule) -> Result<(), StoreFailure> {
         DocumentFile::new(&self.team, place).update(rule, self.patience)
+    }
+
+    fn settle(&self, task: &TaskId) -> Result<(), StoreFailure> {
+        match Folder::descend(&self.team, Branch::Tasks.steps())? {
+            Some(tasks) => mark::settle(&tasks, task),
+            None => Ok(()),
+        }
+    }
+
+    fn take_over_ended(&self, now: Timestamp) -> Result<Vec<TaskId>, StoreFailure> {
+        let Some(tasks) = Folder::descend(&self.team, Branch::Tasks.steps())? else {
+            return Ok(Vec::new());
+        };
+        // Nearly always there is none, and then nobody waits for anybody.
+        let names = tasks.names()?;
+        if !mark::any_ended(&tasks, &names, now)? {
+            return Ok(Vec::new());
+        }
+        let _held = tasks.lock(self.patience)?;
+        mark::take_over_ended(&tasks, &names, now)
     }
 }
 

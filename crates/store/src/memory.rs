@@ -7,7 +7,7 @@
 //! keeps its last megabytes.
 //! States are compared only while somebody watches; nobody else could tell an unchanged write from none.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
@@ -20,10 +20,10 @@ use crate::port::{
 /// One team's state in memory. Share it behind an `Arc`.
 #[derive(Default)]
 pub struct MemoryStore {
-    documents: RwLock<HashMap<Place, Arc<Slot>>>,
+    documents: RwLock<BTreeMap<Place, Arc<Slot>>>,
     /// Held while a rule of any task runs.
     tasks: Mutex<()>,
-    logs: RwLock<HashMap<Log, Arc<Mutex<Buffer>>>>,
+    logs: RwLock<BTreeMap<Log, Arc<Mutex<Buffer>>>>,
     watchers: RwLock<Vec<Weak<Changes>>>,
 }
 
@@ -287,6 +287,14 @@ fn page(bytes: &[u8], from: Cursor, limit: usize) -> Option<Page> {
         return Some(Page::tail(from as Cursor, (bytes.len() - from) as u64));
     };
     let reach = bytes.len().min(start.saturating_add(limit));
+    let end = bytes.len() as Cursor;
+    let is_long = || after_line_end(start).is_none();
+    if (reach == bytes.len() || is_long())
+        && let Some(page) =
+            Page::with_whole_tail(start as Cursor, end, &mut bytes[start..].to_vec())
+    {
+        return Some(page);
+    }
     let last_in_reach = bytes[start..reach].iter().rposition(|byte| *byte == b'\n');
     let end = match last_in_reach {
         Some(last) => start + last + 1,

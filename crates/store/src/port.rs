@@ -22,13 +22,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pitcrew_core::board::Board;
-use pitcrew_core::claim::Claims;
-use pitcrew_core::exchange::Exchanges;
-use pitcrew_core::limiter::Limiter;
+use pitcrew_core::loops::Mode;
 use pitcrew_core::name::{Name, TaskId};
-use pitcrew_core::roster::Team;
-use pitcrew_core::task::Task;
+use pitcrew_core::time::Timestamp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -36,6 +32,7 @@ use crate::failure::StoreFailure;
 use crate::layout;
 
 mod rule;
+mod typed;
 
 pub use rule::{ErasedRule, State, StoreExt, Verdict};
 
@@ -70,6 +67,10 @@ pub enum Place {
     Claims,
     /// `limits.json`: what the team may spend, and what it spent.
     Limits,
+    /// `<mode>.json` of the project: a loop mode. Stands beside the teams, in the store of the project.
+    Loop(Mode),
+    /// `monitor.json` of the project: who watches it. Stands beside the teams, in the store of the project.
+    Monitor,
     /// `.board.json`: how far the discoveries were looked at, and who was shown what.
     Board,
     /// `.exchanges.json`: who talks with whom in turn, and which requests wait for an answer.
@@ -161,11 +162,12 @@ impl Place {
             | Self::Pane(_)
             | Self::Shutdown
             | Self::Run => Durability::Synced,
-            Self::Claims | Self::Limits => Durability::Ordered,
+            Self::Claims | Self::Limits | Self::Loop(_) => Durability::Ordered,
             Self::Unread(_)
             | Self::Offset(_)
             | Self::OutboxOffset(_)
             | Self::Heartbeat(_)
+            | Self::Monitor
             | Self::Nudge(_)
             | Self::Board
             | Self::Exchanges => Durability::Relaxed,
@@ -241,6 +243,30 @@ impl Page {
         }
     }
 
+    /// The page of `bytes`, which reach from `start`, a line start, to `end`, the end of the log, if the last record is
+    /// whole and only its line end is missing: another program wrote it, or its writer was killed in between. It gets the
+    /// line end here, and from the next append in the log. Else `None`, and `bytes` are as they were.
+    pub(crate) fn with_whole_tail(start: Cursor, end: Cursor, bytes: &mut Vec<u8>) -> Option<Self> {
+        let last = bytes
+            .iter()
+            .rposition(|byte| *byte == b'\n')
+            .map_or(0, |end| end + 1);
+        let record = pitcrew_core::json::trim(&bytes[last..]);
+        let is_whole = record.starts_with(b"{")
+            && record.ends_with(b"}")
+            && pitcrew_core::json::read::<serde::de::IgnoredAny>(record).is_ok();
+        is_whole.then(|| {
+            bytes.push(b'\n');
+            Self {
+                base: start,
+                bytes: std::mem::take(bytes),
+                next: end,
+                partial: 0,
+                at_end: true,
+            }
+        })
+    }
+
     /// The lines, oldest first. The last one ends where the next page starts, also when only its beginning is here.
     pub fn lines(&self) -> impl Iterator<Item = PageLine<'_>> {
         let mut at = self.base;
@@ -298,6 +324,15 @@ pub trait Store: Send + Sync {
     /// written was taken back; only when that failed too does the next append isolate a torn line.
     fn append(&self, log: &Log, records: &[&[u8]]) -> Result<Cursor, StoreFailure>;
 
+    /// Appends as [`Self::append`] does, for whoever need not know where: where a log is kept in parts, finding that out
+    /// costs more than writing.
+    ///
+    /// # Errors
+    /// As [`Self::append`].
+    fn append_blind(&self, log: &Log, records: &[&[u8]]) -> Result<(), StoreFailure> {
+        self.append(log, records).map(drop)
+    }
+
     /// Reads at most `limit` bytes of whole lines from `from`; one line if the first is longer. A log that does not
     /// exist is empty. A cursor in the middle of a line starts at the next line, and one in a part that is not kept any
     /// more at the first line that is: [`Page::base`] says where.
@@ -334,11 +369,33 @@ pub trait Store: Send + Sync {
     /// `CorruptDocument` when it cannot be read as its type; it is left as it is. Only a document that is
     /// [`Durability::Relaxed`] counts as absent then, so that a new one can take its place.
     fn update_erased(&self, place: &Place, rule: &mut dyn ErasedRule) -> Result<(), StoreFailure>;
+
+    /// Notes that what follows from the end of a task is done. Until then a store that outlives its writers keeps that
+    /// it is owed; one that does not has nothing to note.
+    ///
+    /// # Errors
+    /// When that cannot be noted: then it stays owed.
+    fn settle(&self, _task: &TaskId) -> Result<(), StoreFailure> {
+        Ok(())
+    }
+
+    /// The tasks that have ended and whose writers are gone without [`Store::settle`]. The caller owes it from now on,
+    /// and nobody else is handed them as long as it lives.
+    ///
+    /// # Errors
+    /// When the tasks cannot be looked at.
+    fn take_over_ended(&self, _now: Timestamp) -> Result<Vec<TaskId>, StoreFailure> {
+        Ok(Vec::new())
+    }
 }
 
 impl<S: Store + ?Sized> Store for Arc<S> {
     fn append(&self, log: &Log, records: &[&[u8]]) -> Result<Cursor, StoreFailure> {
         (**self).append(log, records)
+    }
+
+    fn append_blind(&self, log: &Log, records: &[&[u8]]) -> Result<(), StoreFailure> {
+        (**self).append_blind(log, records)
     }
 
     fn read(&self, log: &Log, from: Cursor, limit: usize) -> Result<Page, StoreFailure> {
@@ -364,64 +421,12 @@ impl<S: Store + ?Sized> Store for Arc<S> {
     fn update_erased(&self, place: &Place, rule: &mut dyn ErasedRule) -> Result<(), StoreFailure> {
         (**self).update_erased(place, rule)
     }
-}
 
-impl Document for Team {
-    type Id = ();
-
-    fn place((): &()) -> Place {
-        Place::Team
-    }
-}
-
-impl Document for Task {
-    type Id = TaskId;
-
-    fn place(id: &TaskId) -> Place {
-        Place::Task(id.clone())
+    fn settle(&self, task: &TaskId) -> Result<(), StoreFailure> {
+        (**self).settle(task)
     }
 
-    fn misplaced(&self, id: &TaskId) -> Option<String> {
-        (self.id != id.as_str()).then(|| format!("it says that its id is {:?}", self.id))
-    }
-}
-
-impl Document for Claims {
-    type Id = ();
-
-    const WHOLE_RULES: bool = true;
-
-    fn place((): &()) -> Place {
-        Place::Claims
-    }
-}
-
-impl Document for Limiter {
-    type Id = ();
-
-    const WHOLE_RULES: bool = true;
-
-    fn place((): &()) -> Place {
-        Place::Limits
-    }
-}
-
-impl Document for Board {
-    type Id = ();
-
-    const WHOLE_RULES: bool = true;
-
-    fn place((): &()) -> Place {
-        Place::Board
-    }
-}
-
-impl Document for Exchanges {
-    type Id = ();
-
-    const WHOLE_RULES: bool = true;
-
-    fn place((): &()) -> Place {
-        Place::Exchanges
+    fn take_over_ended(&self, now: Timestamp) -> Result<Vec<TaskId>, StoreFailure> {
+        (**self).take_over_ended(now)
     }
 }

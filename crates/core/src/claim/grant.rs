@@ -223,22 +223,41 @@ impl Claims {
             until,
             anchor: hold.anchor.map(ToString::to_string),
         };
-        match hold.mode {
-            Mode::Replace => {
+        match (hold.mode, &own[..]) {
+            (Mode::Replace, [only]) => self.exchange(*only, &claim, events),
+            (Mode::Replace, _) => {
                 for old in own.into_iter().filter_map(|id| self.take(id)) {
                     events.push(ClaimEvent::ClaimEnded {
                         claim: old,
                         cause: EndCause::Replaced,
                     });
                 }
+                self.put(claim.clone());
             }
-            Mode::Extend => self.absorb(&mut claim, own),
+            (Mode::Extend, _) => {
+                self.absorb(&mut claim, own);
+                self.put(claim.clone());
+            }
         }
-        self.put(claim.clone());
         let event = ClaimEvent::ClaimMade {
             claim: claim.clone(),
         };
         (claim, event)
+    }
+
+    /// Puts `claim` in the place of the only one that its member has on the file.
+    fn exchange(&mut self, old: u64, claim: &Claim, events: &mut Vec<ClaimEvent>) {
+        match self.held.remove(&old) {
+            Some(old) => {
+                self.index.replace(&old, claim);
+                self.held.insert(claim.id, claim.clone());
+                events.push(ClaimEvent::ClaimEnded {
+                    claim: old,
+                    cause: EndCause::Replaced,
+                });
+            }
+            None => self.put(claim.clone()),
+        }
     }
 
     /// Makes the member's own ranges that touch `claim` part of it.

@@ -73,6 +73,24 @@ impl Index {
         }
     }
 
+    /// Puts a claim in the place of another of the same member on the same file: in one look-up, and without forgetting
+    /// the member in between.
+    pub(super) fn replace(&mut self, old: &Claim, new: &Claim) {
+        self.deadlines.remove(&(old.until, old.id));
+        self.deadlines.insert((new.until, new.id));
+        let Some(file) = self.files.get_mut(&old.file) else {
+            return;
+        };
+        file.starts.remove(&old.lines.start());
+        file.starts
+            .insert(new.lines.start(), (new.lines.end(), new.id));
+        if let Some(ids) = file.members.get_mut(&old.member) {
+            ids.retain(|id| *id != old.id);
+            let at = ids.partition_point(|id| *id < new.id);
+            ids.insert(at, new.id);
+        }
+    }
+
     /// Moves a claim's deadline.
     pub(super) fn renew(&mut self, id: u64, before: Timestamp, until: Timestamp) {
         self.deadlines.remove(&(before, id));

@@ -10,9 +10,10 @@
 
 use alloc::borrow::Cow;
 use alloc::string::{String, ToString};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 use crate::refusal::Refusal;
@@ -31,10 +32,16 @@ pub enum Case {
     Folded,
 }
 
-/// A file inside the project, in canonical form.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+/// A file inside the project, in canonical form. A copy is cheap.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(try_from = "String")]
-pub struct FilePath(String);
+pub struct FilePath(Arc<str>);
+
+impl Serialize for FilePath {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
 
 impl TryFrom<String> for FilePath {
     type Error = Refusal;
@@ -42,7 +49,7 @@ impl TryFrom<String> for FilePath {
     fn try_from(text: String) -> Result<Self, Refusal> {
         // Case cannot be judged here: what is written was canonical where it was written.
         let path = Self::canonical(&text, "/", Case::Kept)?;
-        match path.0 == text {
+        match *path.0 == text {
             true => Ok(path),
             false => Err(Refusal::input("file", "is not in canonical form")),
         }
@@ -69,7 +76,7 @@ impl FilePath {
         };
         walk(&mut parts, given, case);
         match parts.strip_prefix(folder.as_slice()) {
-            Some(inside) if !inside.is_empty() => Ok(Self(inside.join("/"))),
+            Some(inside) if !inside.is_empty() => Ok(Self(inside.join("/").into())),
             _ => Err(Refusal::OutsideRoot {
                 given: given.into(),
                 root: root.into(),
@@ -86,7 +93,7 @@ impl FilePath {
     /// Whether this is `folder` or lies below it.
     #[must_use]
     pub fn is_below(&self, folder: &Self) -> bool {
-        let rest = self.0.strip_prefix(&folder.0);
+        let rest = self.0.strip_prefix(&*folder.0);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 }
@@ -140,7 +147,8 @@ mod tests {
 
     fn path(given: &str, case: Case) -> Result<String, &'static str> {
         let path = FilePath::canonical(given, ROOT, case);
-        path.map(|path| path.0).map_err(|refusal| refusal.code())
+        path.map(|path| path.to_string())
+            .map_err(|refusal| refusal.code())
     }
 
     #[track_caller]

@@ -273,6 +273,13 @@ facts! {
         /// The instant after.
         now: Timestamp,
     }
+    /// The project's monitor began to watch the team: its idle panes are prompted while a loop mode is active.
+    MonitorStarted = "monitor_started" on Team {}
+    /// The project's monitor watches no longer.
+    MonitorEnded = "monitor_ended" on Team {
+        /// Why: `no_loop`, `no_live_team` or `asked`.
+        reason: String,
+    }
     /// Events before this one could not be written down; what they reported has happened.
     EventsLost = "events_lost" on Team {
         /// How many.
@@ -459,5 +466,22 @@ facts! {
         reason: Wait,
         /// The message, task or claim that it was about.
         about: Option<String>,
+    }
+    /// The monitor decided something else about a member than before, or did something.
+    NudgeDecided = "nudge_decided" on Agent(member) {
+        /// The member.
+        member: Name,
+        /// What led to it: `idle` or `sweep`.
+        trigger: String,
+        /// What was done: `prompted`, `queued`, `escalated`, `not_woken` or `nothing`.
+        did: String,
+        /// Why, as a code.
+        reason: String,
+        /// The evidence in words.
+        why: Option<String>,
+        /// The member's unread messages.
+        unread: u64,
+        /// For how long its pane was idle, in milliseconds.
+        idle_ms: Option<i64>,
     }
 }

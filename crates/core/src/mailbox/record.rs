@@ -5,8 +5,8 @@
 //! is [`Damage`], which is counted and shown with its place, never skipped in silence.
 //!
 //! Always holds: [`read_head`] and [`read_record`] take the same lines and see the same message in each, because both
-//! read them through one `Wire`. A key that stands twice in a line is damage, since two readers would choose
-//! differently. A value of another type than text is kept as its JSON text, byte for byte.
+//! read them through one `Wire`. Of a key that stands twice in a line the last value counts, as everywhere else. A value
+//! of another type than text is kept as its JSON text, byte for byte in a line without such keys.
 
 use alloc::borrow::Cow;
 use alloc::string::{String, ToString};
@@ -285,7 +285,13 @@ fn read<T>(line: &[u8], blank: T, strictly: fn(&[u8]) -> Result<T, Fault>) -> Re
         Err(Fault::Json(_)) => json::repair(line),
         _ => None,
     };
-    match mended.map_or(first, |text| strictly(text.as_bytes())) {
+    let second = mended.map_or(first, |text| strictly(text.as_bytes()));
+    let last = match &second {
+        // Only a derived reader minds a key that stands twice.
+        Err(Fault::Json(_)) => json::last_of_each(line),
+        _ => None,
+    };
+    match last.map_or(second, |text| strictly(text.as_bytes())) {
         Ok(read) => Ok(read),
         Err(Fault::Json(refused)) => Err(refused.to_string()),
         Err(Fault::Shape(why)) => Err(why.into()),

@@ -80,7 +80,7 @@ fn is_zero(n: &u32) -> bool {
 
 impl OpenMessage {
     fn is_held(&self, now: Timestamp) -> bool {
-        self.lease.as_ref().is_some_and(|lease| lease.until > now)
+        self.lease.as_ref().is_some_and(|lease| lease.holds(now))
     }
 }
 
@@ -91,6 +91,18 @@ pub struct Lease {
     pub reader: String,
     /// When the message may be given to somebody else.
     pub until: Timestamp,
+    /// For how long it was taken, in milliseconds; 0 in an index that did not note it.
+    #[serde(default)]
+    pub length_ms: i64,
+}
+
+impl Lease {
+    /// Whether it holds its message now. One that ends further ahead than it can, by a wide margin, was taken under a
+    /// clock that was wrong, and holds nothing.
+    #[must_use]
+    pub fn holds(&self, now: Timestamp) -> bool {
+        self.until > now && !(self.length_ms > 0 && self.until.is_beyond(self.length_ms, now))
+    }
 }
 
 /// The last absorbed line of the log.
@@ -403,6 +415,7 @@ impl Unread {
         free.lease = Some(Lease {
             reader: String::from(reader),
             until,
+            length_ms: until.millis_since(now),
         });
         Some(free.clone())
     }

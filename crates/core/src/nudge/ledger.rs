@@ -39,6 +39,9 @@ pub struct Ledger {
     /// When the last line was taken by the program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub injected_at: Option<Timestamp>,
+    /// The same instant, when the program was busy and kept the line for later.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queued_at: Option<Timestamp>,
     /// Mail up to this instant has been told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub told_at: Option<Timestamp>,
@@ -161,6 +164,7 @@ impl Ledger {
         match outcome {
             Outcome::Submitted | Outcome::QueuedByTool => {
                 self.injected_at = Some(now);
+                self.queued_at = (*outcome == Outcome::QueuedByTool).then_some(now);
                 self.told_at = self.told_at.max(Some(counted_at));
                 self.unanswered = self.unanswered.saturating_add(1);
                 self.failures = 0;

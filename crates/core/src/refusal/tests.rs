@@ -440,6 +440,29 @@ fn limits() -> Vec<(Refusal, &'static str, Value)> {
             json!({"field": "tokens", "given": "-1", "why": "must be a whole number"}),
         ),
         (
+            Refusal::LoopActive {
+                mode: crate::loops::Mode::Ralph,
+                since: "2026-11-30T16:22:33.725Z".into(),
+                aim: "fix auth".into(),
+            },
+            "ralph is active since 2026-11-30T16:22:33.725Z: fix auth",
+            json!({"mode": "ralph", "since": "2026-11-30T16:22:33.725Z", "aim": "fix auth"}),
+        ),
+        (
+            Refusal::LoopInactive {
+                mode: crate::loops::Mode::Ultraqa,
+            },
+            "ultraqa is not active",
+            json!({"mode": "ultraqa"}),
+        ),
+        (
+            Refusal::LoopCleared {
+                mode: crate::loops::Mode::Ralph,
+            },
+            "the ralph loop was cleared already",
+            json!({"mode": "ralph"}),
+        ),
+        (
             Refusal::UnknownModel {
                 model: "m".into(),
                 nearest: Vec::from(["m1".into()]),

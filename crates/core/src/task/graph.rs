@@ -106,6 +106,25 @@ pub fn check_dependencies(tasks: &[(&str, &[String])], there: usize) -> Result<(
     }
 }
 
+/// The ids along a cycle among `all`, the first one again at the end, if there is one. None of those tasks, and none
+/// that waits for them, can ever be claimed.
+#[must_use]
+pub fn dependency_cycle(all: &[Task]) -> Option<Vec<String>> {
+    let ids = all.iter().map(|task| task.id.as_str());
+    let places: BTreeMap<&str, usize> = ids.zip(0..).collect();
+    let edges: Vec<Vec<usize>> = all
+        .iter()
+        .map(|task| {
+            let on = task.blocked_by.iter();
+            on.filter_map(|id| places.get(id.as_str()).copied())
+                .collect()
+        })
+        .collect();
+    let path = cycle(&edges, 0)?;
+    let name = |place: &usize| all[*place].id.clone();
+    Some(path.iter().chain(path.first()).map(name).collect())
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Visit {
     NotYet,

@@ -1,10 +1,12 @@
 //! `completions`: what a shell needs to complete our commands.
 
 use clap_complete::Shell;
+use serde_json::json;
 
 use crate::cli::{self, Entry, Run};
 use crate::context::Context;
 use crate::halt::{Exit, Halt};
+use crate::ui::Layout;
 
 /// The row of this command.
 pub(crate) const ENTRY: Entry =
@@ -26,7 +28,13 @@ impl Run for Completions {
         let mut line = cli::command();
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut line, "pitcrew", &mut script);
-        context.ui.raw(&script);
+        if context.ui.json {
+            let script = String::from_utf8_lossy(&script);
+            let answer = json!({ "ok": true, "text": script });
+            context.ui.json(&answer, Layout::Pretty);
+        } else {
+            context.ui.raw(&script);
+        }
         Ok(Exit::Done)
     }
 }

@@ -15,6 +15,7 @@ use crate::ui::Layout;
 
 mod follow;
 mod listing;
+mod sent;
 
 pub(crate) use listing::{MessageStream, list_limited};
 
@@ -33,7 +34,7 @@ const HOLD: Duration = Duration::from_secs(300);
 ///
 /// In text, control characters are shown as signs; `--json` gives every body byte for byte.
 #[derive(Debug, clap::Args)]
-#[command(group(clap::ArgGroup::new("mode").args(["next", "ack", "give_back", "redeliver", "all", "dead", "follow"])))]
+#[command(group(clap::ArgGroup::new("mode").args(["next", "ack", "give_back", "redeliver", "all", "dead", "follow", "sent"])))]
 pub(crate) struct Inbox {
     /// Take the oldest message that no other reader holds
     #[arg(long)]
@@ -62,6 +63,9 @@ pub(crate) struct Inbox {
     /// List what is unread and then each message as it comes, until Ctrl-C; nothing is acknowledged
     #[arg(long, conflicts_with = "limit")]
     follow: bool,
+    /// List what you have sent, and where each message stands: stored, notified, submitted, shown, delivered, dead_lettered
+    #[arg(long)]
+    sent: bool,
     /// List at most so many
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
@@ -86,6 +90,9 @@ impl Run for Inbox {
         if let Some(id) = &self.redeliver {
             desk.redeliver(&owner, id)?;
             return done(context, "put back");
+        }
+        if self.sent {
+            return sent::list(context, &desk, &owner, self.limit);
         }
         if self.follow {
             return follow::follow(context, &team, &owner);
@@ -186,7 +193,12 @@ impl Inbox {
         }
         if self.and_ack {
             desk.acknowledge(owner, &[&id])?;
-        } else if !context.ui.json {
+            return Ok(Exit::Done);
+        }
+        if taken.attempt == 1 {
+            desk.note_message_shown(owner, &id)?;
+        }
+        if !context.ui.json {
             context.ui.say(&format!(
                 "when you have used it: pitcrew --as {owner} inbox --ack {id}"
             ));

@@ -30,7 +30,13 @@ impl Run for Man {
         line.build();
         let Some(dir) = &self.dir else {
             let page = render(&line)?;
-            context.ui.raw(&page);
+            if context.ui.json {
+                let text = String::from_utf8_lossy(&page);
+                let answer = json!({ "ok": true, "text": text });
+                context.ui.json(&answer, Layout::Pretty);
+            } else {
+                context.ui.raw(&page);
+            }
             return Ok(Exit::Done);
         };
         let mut pages = Vec::new();

@@ -9,14 +9,22 @@ use crate::hints;
 use crate::ui::Layout;
 
 pub(crate) mod api;
+mod attach;
 mod collect;
+mod explain;
 mod init;
+mod launch;
+mod leader;
 mod list;
 mod members;
+pub(crate) mod monitor;
+mod monitor_panes;
 mod presence;
 mod recruit;
+mod restart;
 mod rm;
 mod shutdown;
+pub(crate) mod start;
 pub(crate) mod status;
 
 /// The row of this group.
@@ -24,12 +32,20 @@ pub(crate) const ENTRY: Entry = Entry::group(
     "team",
     "Found, look at and end teams",
     &[
+        start::ENTRY,
+        launch::ENTRY,
         init::ENTRY,
         list::ENTRY,
         status::ENTRY,
         collect::ENTRY,
+        explain::ENTRY,
+        monitor::ENTRY,
+        attach::ENTRY,
+        leader::ENTRY,
         members::ADD,
         members::REMOVE,
+        restart::ENTRY,
+        monitor_panes::ENTRY,
         shutdown::ENTRY,
         rm::ENTRY,
         api::ENTRY,

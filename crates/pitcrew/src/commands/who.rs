@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::cli::{Entry, Run};
 use crate::context::{Context, OpenTeam};
 use crate::halt::{Exit, Halt};
+use crate::panes;
 use crate::ui::{HEADING, Layout};
 
 /// The row of this command.
@@ -18,14 +19,15 @@ pub(crate) const ENTRY: Entry =
 
 /// List the members: seat, role, task, unread mail
 ///
-/// Below a member stand the lines that it holds, and what it waits for: a reply, lines, a task of others, its provider.
+/// Below a member stands how it is, when it sits in a pane, the lines that it holds, what it waits for (a reply, lines, a
+/// task of others, its provider), and whom its messages do not wake for now, because the two only talk.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Who {}
 
 impl Run for Who {
     fn run(self, context: &mut Context<'_>) -> Result<Exit, Halt> {
         let team = context.open_team()?;
-        let rows = members(&team)?;
+        let rows = members(context, &team)?;
         if context.ui.json {
             context.ui.json(
                 &json!({ "ok": true, "team": team.name.as_str(), "members": rows }),
@@ -67,6 +69,10 @@ impl Run for Who {
                     .map_or("?".to_string(), |unread| unread.to_string())
             );
             context.ui.line(&line);
+            if let (Some(pane), Some(state)) = (row["paneId"].as_str(), row["state"].as_str()) {
+                let why = row["why"].as_str().unwrap_or_default();
+                context.ui.line(&format!("  {state} in pane {pane}: {why}"));
+            }
             for claim in row["claims"].as_array().into_iter().flatten() {
                 context.ui.line(&holds(claim));
             }
@@ -75,6 +81,9 @@ impl Run for Who {
                 let since = wait["since"].as_str();
                 let since = since.map_or(String::new(), |since| format!(" since {since}"));
                 context.ui.line(&format!("  waits {words}{since}"));
+            }
+            for damped in row["damped"].as_array().into_iter().flatten() {
+                context.ui.line(&wakes_nobody(damped));
             }
             let unreadable = row["unreadable"].as_array().into_iter().flatten();
             for why in unreadable.filter_map(Value::as_str) {
@@ -91,11 +100,13 @@ impl Run for Who {
 
 /// Everybody who has a mailbox in the team, as JSON: the members in the order of the roster, then the leader. What
 /// cannot be read is `null`, and `unreadable` says why.
-pub(crate) fn members(team: &OpenTeam) -> Result<Vec<Value>, Halt> {
+pub(crate) fn members(context: &mut Context<'_>, team: &OpenTeam) -> Result<Vec<Value>, Halt> {
     let desk = team.desk();
     let (roster, board) = (desk.roster()?, desk.tasks()?);
+    let standings = panes::standings(context, team, &roster)?;
     let (claims, now) = (apart(desk.claims())?, desk.now());
-    let waits = desk.waits()?;
+    // Why the claims cannot be read is said with them.
+    let waits = apart(desk.waits())?.unwrap_or_default();
     let mut rows = Vec::new();
     for name in roster.everybody() {
         let unread = apart(desk.count_unread(&name))?;
@@ -110,7 +121,11 @@ pub(crate) fn members(team: &OpenTeam) -> Result<Vec<Value>, Halt> {
             held.filter(|claim| claim.member == name).collect()
         });
         let unreadable = [unread.as_ref().err(), claims.as_ref().err()];
-        let unreadable: Vec<&String> = unreadable.into_iter().flatten().collect();
+        let unreadable = unreadable.into_iter().flatten();
+        let mut unreadable: Vec<&String> = unreadable.chain(&waits.unreadable).collect();
+        unreadable.dedup();
+        let damped = waits.damped.iter().filter(|damped| damped.from == name);
+        let damped: Vec<_> = damped.collect();
         let mut row = json!({
             "name": name.as_str(),
             "seat": member.map(|member| member.seat.unwrap_or_default()),
@@ -120,10 +135,17 @@ pub(crate) fn members(team: &OpenTeam) -> Result<Vec<Value>, Halt> {
             "tasks": tasks,
             "unread": unread.as_ref().ok(),
             "claims": held,
-            "waiting": waiting(&waits, &name),
+            "waiting": waiting(&waits.waits, &name),
         });
+        if !damped.is_empty() {
+            row["damped"] = json!(damped);
+        }
         if !unreadable.is_empty() {
             row["unreadable"] = json!(unreadable);
+        }
+        if let Some(standing) = standings.iter().find(|standing| standing.member == name) {
+            row["paneId"] = standing.seat.pane.pane_id.as_str().into();
+            panes::describe(standing, &mut row);
         }
         rows.push(row);
     }
@@ -139,6 +161,15 @@ fn waiting(waits: &[Waits], name: &Name) -> Vec<Value> {
         value
     };
     own.map(value).collect()
+}
+
+/// One exchange that is damped, as the answer in JSON has it, on one line.
+fn wakes_nobody(damped: &Value) -> String {
+    format!(
+        "  its messages do not wake {}: {} turns without progress",
+        damped["to"].as_str().unwrap_or_default(),
+        damped["turns"]
+    )
 }
 
 /// One claim, as the answer in JSON has it, on one line.

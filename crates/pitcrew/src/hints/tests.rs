@@ -359,7 +359,24 @@ fn plane() -> Vec<(Refusal, &'static str, &'static str)> {
         why: s("must be whole"),
     };
     let gone = Refusal::LimiterUnreachable { why: s("x") };
+    let mode = pitcrew_core::loops::Mode::Ralph;
+    let running = Refusal::LoopActive {
+        mode,
+        since: s("now"),
+        aim: s("x"),
+    };
     vec![
+        (running, "loop_active", "--force"),
+        (
+            Refusal::LoopInactive { mode },
+            "not active",
+            "pitcrew ralph start",
+        ),
+        (
+            Refusal::LoopCleared { mode },
+            "loop already cleared",
+            "pitcrew ralph start",
+        ),
         (
             Lines::new(2, 1).unwrap_err(),
             "invalid_range",
@@ -511,6 +528,7 @@ fn failures() -> Vec<StoreFailure> {
         },
         StoreFailure::Escapes { path: path() },
         StoreFailure::Locked { path: path() },
+        StoreFailure::Claiming { path: path() },
         StoreFailure::BrokenRecord {
             log: s("mailbox/w1.jsonl"),
         },
@@ -525,6 +543,7 @@ fn failures() -> Vec<StoreFailure> {
             | StoreFailure::LogTruncated { .. }
             | StoreFailure::Escapes { .. }
             | StoreFailure::Locked { .. }
+            | StoreFailure::Claiming { .. }
             | StoreFailure::BrokenRecord { .. }
             | StoreFailure::NestedUpdate { .. } => {}
         }
@@ -543,8 +562,13 @@ fn failures() -> Vec<StoreFailure> {
 fn every_failure_has_a_row() {
     for failure in failures() {
         let code = failure.code();
+        let (exit, reference) = match failure {
+            // A no of the reference's own.
+            StoreFailure::Claiming { .. } => (Exit::Refused, "concurrent claim race"),
+            _ => (Exit::Failed, code),
+        };
         let row = row(&Halt::from(failure));
-        assert_eq!((row.exit, row.reference.as_str()), (Exit::Failed, code));
+        assert_eq!((row.exit, row.reference.as_str()), (exit, reference));
         assert!(!row.hint.is_empty(), "{code}");
     }
 }

@@ -414,3 +414,48 @@ fn make_pipe(path: &std::path::Path) {
     let made = std::process::Command::new("mkfifo").arg(path).status();
     assert!(made.unwrap().success());
 }
+
+#[test]
+fn limits_that_cannot_be_read_are_set_anew_with_a_word_and_what_stood_there_is_kept() {
+    let sandbox = members(1);
+    sandbox.call(["limits", "set", "--budget", "1"]).succeeded();
+    fs::write(sandbox.team("t", "limits.json"), "{\"limits\":").unwrap();
+    // What to do without limits is chosen without them.
+    let choice = ["limits", "set", "--when-unreachable", "admit", "--json"];
+    let chosen = sandbox.call(choice).succeeded().json();
+    assert_eq!(chosen["limits"], Value::Null);
+    assert_eq!(sandbox.read("t", "limits.json"), "{\"limits\":");
+    // Nothing was asked to be set, so nothing is begun anew.
+    assert_ne!(sandbox.call(["limits", "set"]).status, Some(0));
+    let set = sandbox.call(["limits", "set", "--rpm", "9"]).succeeded();
+    assert_eq!(set.stdout, "limits: 9 requests a minute\n");
+    assert!(
+        set.stderr
+            .contains("is kept as limits.json.unreadable-1: what was spent so far is not counted"),
+        "{set:?}"
+    );
+    assert_eq!(
+        sandbox.read("t", "limits.json.unreadable-1"),
+        "{\"limits\":"
+    );
+    sandbox
+        .call_as("w1", ["limits", "acquire", "--tokens", "5"])
+        .succeeded();
+}
+
+#[test]
+fn who_is_told_of_waits_where_claims_and_limits_cannot_be_read() {
+    let sandbox = members(2);
+    sandbox
+        .call_as("w1", ["send", "w2", "may I?", "--intent", "request"])
+        .succeeded();
+    fs::write(sandbox.team("t", "claims.json"), "{").unwrap();
+    fs::write(sandbox.team("t", "limits.json"), "{").unwrap();
+    let answer = sandbox.call(["who", "--json"]).succeeded().json();
+    let row = &answer["members"][0];
+    assert_eq!(row["waiting"][0]["reason"], "reply");
+    let why = row["unreadable"].as_array().unwrap();
+    assert_eq!(why.len(), 2, "{why:?}");
+    let said = sandbox.call(["who"]).succeeded();
+    assert_eq!(said.stderr.matches("limits.json").count(), 1, "{said:?}");
+}

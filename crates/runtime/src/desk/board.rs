@@ -55,7 +55,7 @@ impl TaskBoard {
     pub fn is_free_for(&self, task: &Task, member: &Name, now: Timestamp) -> bool {
         let open = match task.status {
             Status::Pending => true,
-            Status::InProgress => task.lease_until.is_some_and(|until| until <= now),
+            Status::InProgress => task.has_lapsed(now),
             Status::Completed | Status::Failed => false,
         };
         let mine = task

@@ -284,10 +284,16 @@ impl Desk<'_> {
 
     /// Writes down what happened to claims, and tells the holders of those that ran out, each once.
     fn tell_of_claims(&self, events: &[ClaimEvent]) -> Result<(), NotDone> {
-        let told = events
-            .iter()
-            .flat_map(|event| [Some(Fact::from(event)), waits(event)]);
-        self.announce(&told.flatten().collect::<Vec<_>>());
+        if let [event] = events
+            && waits(event).is_none()
+        {
+            self.announce(&[Fact::from(event)]);
+        } else {
+            let told = events
+                .iter()
+                .flat_map(|event| [Some(Fact::from(event)), waits(event)]);
+            self.announce(&told.flatten().collect::<Vec<_>>());
+        }
         let mut expired = events.iter().filter_map(|event| match event {
             ClaimEvent::ClaimEnded {
                 claim,

@@ -5,7 +5,7 @@ use pitcrew_core::event::Fact;
 use pitcrew_core::identity::hash_token;
 use pitcrew_core::refusal::NameKind;
 use pitcrew_core::roster::{Member, Recruit, Settings, Team};
-use pitcrew_core::task::Task;
+use pitcrew_core::task::{Status, Task};
 use pitcrew_core::{Name, Refusal, TaskId};
 use pitcrew_store::StoreExt;
 use pitcrew_store::documents::Shutdown;
@@ -47,6 +47,15 @@ pub struct Blueprint {
     pub team: Team,
     /// Its tasks, in the order of the plan.
     pub tasks: Vec<(TaskId, Task)>,
+}
+
+/// A member that was removed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Removed {
+    /// As it stood in the roster.
+    pub member: Member,
+    /// The tasks that it had, which are pending again.
+    pub tasks: Vec<String>,
 }
 
 impl Desk<'_> {
@@ -121,12 +130,13 @@ impl Desk<'_> {
         Ok(team)
     }
 
-    /// Removes a member; its mailbox stays readable and takes no more mail. Its claims and reservations end with it.
+    /// Removes a member; its mailbox stays readable and takes no more mail. Its claims and reservations end with it, and
+    /// the tasks that it has are pending again.
     ///
     /// # Errors
     /// As [`Team::remove`] says, and as [`Desk::end_member`] does; then the member is gone, and what it held ends by
-    /// its own deadline.
-    pub fn remove_member(&self, name: &str) -> Result<Member, NotDone> {
+    /// its own deadline, tasks on the leader's word.
+    pub fn remove_member(&self, name: &str) -> Result<Removed, NotDone> {
         let now = self.now();
         let member = self.change_roster(|team| team.remove(name, now))?;
         // A name that another program wrote and that breaks the naming rule never held anything.
@@ -136,7 +146,26 @@ impl Desk<'_> {
             self.note_gone(&name);
             self.end_member(&name, EndCause::Dissolved)?;
         }
-        Ok(member)
+        let tasks = self.give_back_tasks(&member.name)?;
+        Ok(Removed { member, tasks })
+    }
+
+    /// Puts back what `owner`, who is gone, has; answers which tasks that were.
+    fn give_back_tasks(&self, owner: &str) -> Result<Vec<String>, NotDone> {
+        let mut given_back = Vec::new();
+        for task in self.tasks()?.tasks {
+            let is_held = task.status == Status::InProgress;
+            if !is_held || task.owner.as_deref() != Some(owner) {
+                continue;
+            }
+            match self.take_back(&TaskId::new(&task.id)?, task.claim_token.as_deref()) {
+                Ok(task) => given_back.push(task.id),
+                // It ended or was taken over since it was looked at.
+                Err(NotDone::Refused(_)) => {}
+                Err(failure) => return Err(failure),
+            }
+        }
+        Ok(given_back)
     }
 
     /// Starts a new incarnation of a member and answers its token with the incarnation. The token is not kept
@@ -167,7 +196,7 @@ impl Desk<'_> {
         self.change_roster(|team| team.retire_token(name))
     }
 
-    pub(super) fn change_roster<A>(
+    pub(crate) fn change_roster<A>(
         &self,
         mut step: impl FnMut(&mut Team) -> Result<A, Refusal>,
     ) -> Result<A, NotDone> {
@@ -205,6 +234,10 @@ impl Desk<'_> {
     /// # Errors
     /// When that cannot be kept.
     pub fn mark_shut_down(&self) -> Result<(), NotDone> {
+        // What could not be ended is found before anything is written.
+        self.claims()?;
+        self.with_reservations()?;
+        self.make_up();
         let shutdown = Shutdown {
             shutdown_at: self.now().to_string(),
         };

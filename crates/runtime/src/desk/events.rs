@@ -23,9 +23,13 @@ use super::{Desk, NotDone};
 /// How many bytes of the log are read at once.
 const PAGE: usize = 64 * 1024;
 
-/// Events that could not be written down, until somebody asks.
+/// Events that could not be written down, and other things that follow from a change and were not done, until somebody
+/// asks.
 #[derive(Debug, Default)]
-pub struct Unsaid(Mutex<Option<Lost>>);
+pub struct Unsaid {
+    lost: Mutex<Option<Lost>>,
+    undone: Mutex<Vec<String>>,
+}
 
 /// How many events could not be written down, and why not the last of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +44,33 @@ impl Unsaid {
     /// Nothing yet.
     #[must_use]
     pub const fn new() -> Self {
-        Self(Mutex::new(None))
+        Self {
+            lost: Mutex::new(None),
+            undone: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// What follows from changes that stand and was not done, in words, since somebody last asked.
+    pub fn take_undone(&self) -> Vec<String> {
+        std::mem::take(&mut self.undone())
+    }
+
+    fn undone(&self) -> std::sync::MutexGuard<'_, Vec<String>> {
+        self.undone.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that `what` was not done. A long-lived desk that nobody asks keeps no more than the first few.
+    pub(super) fn note_undone(&self, what: &str, why: &NotDone) {
+        const KEPT: usize = 16;
+        let why = match why {
+            NotDone::Failed(super::Failure::Store(failure)) => failure.in_words(),
+            other => other.to_string(),
+        };
+        let words = format!("{what} could not be written: {why}");
+        let mut undone = self.undone();
+        if undone.len() < KEPT && !undone.contains(&words) {
+            undone.push(words);
+        }
     }
 
     /// What could not be written since somebody last asked, or since it was made up for.
@@ -49,7 +79,7 @@ impl Unsaid {
     }
 
     fn lost(&self) -> std::sync::MutexGuard<'_, Option<Lost>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.lost.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn note(&self, events: usize, why: &StoreFailure) {
@@ -299,20 +329,32 @@ impl<'a> Desk<'a> {
             return;
         }
         let lost = self.unsaid.and_then(Unsaid::take);
+        let at = self.now();
+        if let ([fact], None) = (facts, &lost) {
+            // The usual case, without a list: every call of a model is one.
+            let line = Event::encode(self.team, fact, at);
+            let lines = line.as_ref().map(|line| [line.as_bytes()]);
+            self.write_down(lines.as_ref().map_or(&[], |lines| &lines[..]), 1);
+            return;
+        }
         let before = lost
             .as_ref()
             .map(|lost| Fact::EventsLost { count: lost.events });
-        let at = self.now();
         let lines = before.iter().chain(facts);
         let lines: Vec<String> = lines
             .filter_map(|fact| Event::encode(self.team, fact, at))
             .collect();
         let lines: Vec<&[u8]> = lines.iter().map(String::as_bytes).collect();
-        if let Err(failure) = self.store.append(&Log::Events, &lines)
+        let before = lost.map_or(0, |lost| usize::try_from(lost.events).unwrap_or(usize::MAX));
+        self.write_down(&lines, facts.len().saturating_add(before));
+    }
+
+    /// Appends lines that say `events` events, or notes that they are lost.
+    fn write_down(&self, lines: &[&[u8]], events: usize) {
+        if let Err(failure) = self.store.append_blind(&Log::Events, lines)
             && let Some(unsaid) = self.unsaid
         {
-            let before = lost.map_or(0, |lost| usize::try_from(lost.events).unwrap_or(usize::MAX));
-            unsaid.note(facts.len().saturating_add(before), &failure);
+            unsaid.note(events, &failure);
         }
     }
 

@@ -6,7 +6,7 @@
 //! not shown.
 
 use pitcrew_core::event::Fact;
-use pitcrew_core::exchange::{ExchangeEvent, Exchanges, Letter, Standing};
+use pitcrew_core::exchange::{Damped, ExchangeEvent, Exchanges, Letter, Standing};
 use pitcrew_core::liveness::Wait;
 use pitcrew_core::mailbox::{Draft, Intent, Message};
 use pitcrew_core::name::LEADER;
@@ -16,7 +16,18 @@ use pitcrew_core::waiting::{self, Waits};
 use pitcrew_core::{Name, Refusal};
 use pitcrew_store::StoreExt;
 
-use super::{Desk, NotDone};
+use super::{Desk, NotDone, apart};
+
+/// Who waits for whom, as far as it can be read.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Waiting {
+    /// Every wait.
+    pub waits: Vec<Waits>,
+    /// The members whose messages wake nobody now.
+    pub damped: Vec<Damped>,
+    /// The files that cannot be read, and why. Waits that stand in them are missing.
+    pub unreadable: Vec<String>,
+}
 
 /// A message on its way, with what it was judged to be.
 pub(super) struct Judged {
@@ -163,20 +174,35 @@ impl Desk<'_> {
     }
 
     /// Who waits for whom, since when and why: for an answer, in line for lines, for a task that others have, for a
-    /// provider. What a seat itself shows, such as a dialog, is not in a store: [`waiting::of_life`].
+    /// provider; and who is damped. What a seat itself shows, such as a dialog, is not in a store:
+    /// [`waiting::of_life`].
     ///
     /// # Errors
-    /// When the team, its tasks, claims or limits cannot be read.
-    pub fn waits(&self) -> Result<Vec<Waits>, NotDone> {
+    /// When the team or the list of its tasks cannot be read. Claims or limits that cannot be read are part of the
+    /// answer.
+    pub fn waits(&self) -> Result<Waiting, NotDone> {
         let (team, now) = (self.roster()?, self.now());
         let everybody = team.everybody();
-        let mut waits = waiting::of_requests(&self.exchanges());
-        waits.extend(waiting::of_claims(&self.claims()?, now));
-        waits.extend(waiting::of_tasks(&self.tasks()?.tasks));
-        waits.retain(|wait| everybody.contains(&wait.member));
+        let exchanges = self.exchanges();
+        let mut answer = Waiting {
+            waits: waiting::of_requests(&exchanges),
+            damped: exchanges.damped(now),
+            unreadable: Vec::new(),
+        };
+        match apart(self.claims())? {
+            Ok(claims) => answer.waits.extend(waiting::of_claims(&claims, now)),
+            Err(why) => answer.unreadable.push(why),
+        }
+        answer.waits.extend(waiting::of_tasks(&self.tasks()?.tasks));
+        answer.waits.retain(|wait| everybody.contains(&wait.member));
         let members = everybody.iter().filter(|name| !name.is_leader());
-        waits.extend(waiting::of_pause(&self.limiter()?, members, now));
-        Ok(waits)
+        match apart(self.limiter())? {
+            Ok(limiter) => answer
+                .waits
+                .extend(waiting::of_pause(&limiter, members, now)),
+            Err(why) => answer.unreadable.push(why),
+        }
+        Ok(answer)
     }
 }
 

@@ -144,12 +144,16 @@ impl Desk<'_> {
         };
         let log = Log::Mailbox(owner.clone());
         let scanned = index.unread.scanned();
-        if self.end_of(&log, &last)? == Some(scanned) {
+        // A last record without its line end has been given one since, if something was appended.
+        let end = self.end_of(&log, &last)?;
+        if end.is_some_and(|end| end == scanned || end == scanned + 1) {
             return Ok(index);
         }
         let why = match self.store.read(&log, scanned, 1) {
             Err(StoreFailure::LogTruncated { len, .. }) => {
-                format!("the mailbox was cut to {len} bytes: it was read up to byte {scanned}")
+                format!(
+                    "the mailbox was cut: it has {len} bytes now and was read up to byte {scanned}"
+                )
             }
             Ok(_) => format!("the mailbox was replaced: it was read up to byte {scanned}"),
             Err(failure) => return Err(failure.into()),

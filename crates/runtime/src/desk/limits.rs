@@ -229,6 +229,10 @@ impl Desk<'_> {
             cost: recorded.cost,
             reservation: report.reservation.map(|id| id.0),
         };
+        if recorded.events.is_empty() {
+            self.announce(std::slice::from_ref(&booked));
+            return Ok(recorded);
+        }
         let beside = recorded.events.iter().map(Fact::from);
         self.announce(&std::iter::once(booked).chain(beside).collect::<Vec<_>>());
         self.tell_of_budgets(&recorded.events, report.member)?;

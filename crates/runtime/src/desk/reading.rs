@@ -246,6 +246,11 @@ impl Desk<'_> {
         each: &mut dyn FnMut(Entry) -> Result<ControlFlow<()>, NotDone>,
     ) -> Result<MailReport, NotDone> {
         let mut report = MailReport::default();
+        // What is gone from the log is known to the index alone.
+        if let Some(cut) = self.kept_index(owner)?.cut {
+            report.damaged += 1;
+            report.damage.push(cut);
+        }
         let mut reader = LineReader::new(*self, owner);
         let mut receipts = LineReader::new(*self, owner);
         let mut from = 0;

@@ -18,6 +18,7 @@ use super::index::each_line;
 use super::{Desk, Failure, NotDone, TaskBoard};
 use crate::process::Presence;
 use crate::run::record::ProcessRecord;
+use crate::wake::PaneSeat;
 
 /// How old a heartbeat may be before it counts as stale, in milliseconds. The reference's own span.
 pub const HEARTBEAT_FRESH_MS: i64 = 30_000;
@@ -41,6 +42,43 @@ pub struct MemberStatus {
     pub damaged: u64,
     /// Its files that cannot be read, and why. What they would say is left at nothing above.
     pub unreadable: Vec<String>,
+}
+
+/// Whether a member runs, as far as what was written down about it tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// Its process was looked for and is the very one.
+    Running,
+    /// A run has it, and no turn of it goes on now.
+    Idle,
+    /// Its process was looked for and is not there any more, and nobody ended it in good order.
+    Gone,
+    /// Nothing was written down about a process of it, or nobody can tell from here. That is no sign of anything: a
+    /// person in a shell, or a program that only uses the commands, leaves no record.
+    Unknown,
+}
+
+impl Standing {
+    /// The word that faces use.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Idle => "idle",
+            Self::Gone => "gone",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+impl From<Presence> for Standing {
+    fn from(presence: Presence) -> Self {
+        match presence {
+            Presence::Alive => Self::Running,
+            Presence::Gone | Presence::Recycled => Self::Gone,
+            Presence::CannotTell(_) => Self::Unknown,
+        }
+    }
 }
 
 /// How a team stands.
@@ -86,7 +124,10 @@ fn noted<T: Default>(
     answer: Result<T, NotDone>,
 ) -> Result<T, NotDone> {
     Ok(apart(answer)?.unwrap_or_else(|why| {
-        unreadable.push(why);
+        // One folder that may not be looked into is one reason, whatever was looked for in it.
+        if !unreadable.contains(&why) {
+            unreadable.push(why);
+        }
         T::default()
     }))
 }
@@ -108,6 +149,9 @@ impl Desk<'_> {
         let mut unreadable = Vec::new();
         let leader_unread = noted(&mut unreadable, self.count_unread(&Name::leader()))?;
         let shut_down_at = noted(&mut unreadable, self.shut_down_at())?;
+        if !self.team.folds_to(&team.name) {
+            unreadable.push(format!("config.json says that its name is {:?}", team.name));
+        }
         Ok(TeamStatus {
             team,
             team_as_written,
@@ -183,11 +227,37 @@ impl Desk<'_> {
         ))
     }
 
+    /// Whether a member runs: by the process of its pane, else of its turn. What cannot be read tells nothing, nor does
+    /// the pane of an earlier incarnation.
+    ///
+    /// # Errors
+    /// When the store as a whole cannot be read.
+    pub fn standing(&self, name: &Name, incarnation: u32) -> Result<Standing, NotDone> {
+        let seat = apart(self.store.view::<PaneSeat>(name).map_err(NotDone::from))?;
+        if let Ok(Some(seat)) = seat
+            && seat.incarnation == incarnation
+        {
+            return Ok(seat.pane.process.presence().into());
+        }
+        let turn = apart(
+            self.store
+                .view::<ProcessRecord>(name)
+                .map_err(NotDone::from),
+        )?;
+        Ok(match turn {
+            Ok(Some(turn)) if turn.ended_at.is_some() => Standing::Idle,
+            Ok(Some(turn)) => turn
+                .process
+                .map_or(Standing::Unknown, |process| process.presence().into()),
+            Ok(None) | Err(_) => Standing::Unknown,
+        })
+    }
+
     fn is_stale(&self, beat: Timestamp) -> bool {
         self.now().millis_since(beat) > HEARTBEAT_FRESH_MS
     }
 
-    fn last_beat(&self, name: &Name) -> Result<Option<Timestamp>, NotDone> {
+    pub(super) fn last_beat(&self, name: &Name) -> Result<Option<Timestamp>, NotDone> {
         let last = match self.store.view::<Heartbeat>(name) {
             Ok(heartbeat) => heartbeat,
             Err(StoreFailure::CorruptDocument { .. }) => None,

@@ -120,7 +120,7 @@ impl Desk<'_> {
         let now = self.now();
         let mut oldest = None;
         self.list_mail(me, Which::Unread, &mut |mail| {
-            Ok(match mail.lease.filter(|lease| lease.until > now) {
+            Ok(match mail.lease.filter(|lease| lease.holds(now)) {
                 Some(lease) => {
                     look.sooner(Some(lease.until));
                     ControlFlow::Continue(())

@@ -1,20 +1,16 @@
 //! Claiming and moving tasks.
 //!
 //! A claim reads the tasks that it waits for inside the transaction on its own task, so what it decides on is current.
-//! What follows a decision (the outbox line, the heartbeat, the word to the leader about blocked dependants) comes
-//! after it is durable, and carries an idempotency key where it must not come twice.
+//! What follows a decision comes after it is durable: see `desk/owed.rs`.
 
 use pitcrew_core::event::Fact;
-use pitcrew_core::mailbox::{Draft, Intent};
 use pitcrew_core::refusal::NameKind;
 use pitcrew_core::roster::Team;
-use pitcrew_core::task::{Claimant, Readiness, Status, Task, claim_token, dependants, readiness};
+use pitcrew_core::task::{Claimant, Readiness, Status, Task, claim_token, readiness};
 use pitcrew_core::{Name, Refusal, TaskId};
-use pitcrew_store::documents::Heartbeat;
-use pitcrew_store::{Log, StoreExt};
-use serde::Serialize;
+use pitcrew_store::StoreExt;
 
-use super::{Credentials, Desk, NotDone, TaskBoard};
+use super::{Credentials, Desk, NotDone};
 
 /// A change of a task's status, as a caller words it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,18 +23,6 @@ pub struct Change<'a> {
     pub token: &'a str,
     /// What came of it.
     pub result: Option<&'a str>,
-}
-
-/// A line of a member's outbox, in the reference's form.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct OutboxLine<'a> {
-    r#type: &'static str,
-    task_id: &'a str,
-    status: Status,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    result: Option<&'a str>,
-    timestamp: String,
 }
 
 impl Desk<'_> {
@@ -64,6 +48,7 @@ impl Desk<'_> {
     ) -> Result<Task, NotDone> {
         let team = self.open_roster()?;
         let name = self.worker(&team, who)?;
+        self.make_up();
         self.claim_as(&team, &name, id, lease_ms)
     }
 
@@ -102,7 +87,9 @@ impl Desk<'_> {
         }]);
         self.note_progress(name);
         // The claim is durable and is the answer. The heartbeat only repeats it for programs that look there.
-        let _ = self.beat(name, 1, true);
+        if let Err(why) = self.beat(name, 1, true) {
+            self.note_undone(&format!("the heartbeat of {name}"), &why);
+        }
         Ok(task)
     }
 
@@ -117,9 +104,12 @@ impl Desk<'_> {
     ) -> Result<Option<Task>, NotDone> {
         let team = self.open_roster()?;
         let name = self.worker(&team, who)?;
+        self.make_up();
         let board = self.tasks()?;
         // Whoever could not tell the leader of a failure left that to the next who looks. This claim stands either way.
-        let _ = self.announce_blocked(&board);
+        if let Err(why) = self.announce_blocked(&board) {
+            self.note_undone("the word to the leader about blocked tasks", &why);
+        }
         for task in board.by_age() {
             if !board.is_free_for(task, &name, self.now()) {
                 continue;
@@ -194,15 +184,9 @@ impl Desk<'_> {
         if let Some(owner) = named(task.owner.as_deref()) {
             self.note_progress(&owner);
         }
-        if let Some(worker) = worker {
-            // The change is durable and is the answer; the outbox only repeats it.
-            let _ = self.report(worker, &task, change.result);
-        }
-        if task.status == Status::Failed {
-            // So is the failure. The dependants stay blocked by it; if the leader cannot be told now, the next claim or
-            // failure tells it.
-            let _ = self.tasks().and_then(|board| self.announce_blocked(&board));
-        }
+        // The change is durable and is the answer; what follows only repeats it.
+        self.follow(worker, &task, change.result);
+        self.make_up();
         Ok(task)
     }
 
@@ -246,98 +230,9 @@ impl Desk<'_> {
         })?;
         Ok(changed?)
     }
-
-    fn report(&self, worker: &Name, task: &Task, result: Option<&str>) -> Result<(), NotDone> {
-        let kind = match task.status {
-            Status::Completed => "task_complete",
-            Status::Failed => "task_failed",
-            Status::InProgress | Status::Pending => "progress",
-        };
-        let timestamp = self.now().to_string();
-        let line = OutboxLine {
-            r#type: kind,
-            task_id: &task.id,
-            status: task.status,
-            result,
-            timestamp,
-        };
-        let line = serde_json::to_vec(&line)
-            .map_err(|refused| Refusal::input("result", &refused.to_string()))?;
-        self.store.append(&Log::Outbox(worker.clone()), &[&line])?;
-        self.beat(worker, 2, task.status == Status::InProgress)
-    }
-
-    fn beat(&self, worker: &Name, turn_count: u64, alive: bool) -> Result<(), NotDone> {
-        let heartbeat = Heartbeat {
-            pid: std::process::id(),
-            worker_name: worker.to_string(),
-            team_name: self.team.to_string(),
-            last_poll_at: self.now().to_string(),
-            turn_count,
-            alive,
-        };
-        self.store
-            .update::<Heartbeat, (), Refusal>(worker, |slot| {
-                *slot = Some(heartbeat.clone());
-                Ok(())
-            })??;
-        Ok(())
-    }
-
-    /// Tells the leader, once for each failure on `board`, that it blocks others.
-    fn announce_blocked(&self, board: &TaskBoard) -> Result<(), NotDone> {
-        for failed in &board.tasks {
-            if failed.status != Status::Failed {
-                continue;
-            }
-            let waiting: Vec<&str> = dependants(&board.tasks, &failed.id)
-                .into_iter()
-                .filter(|task| task.status == Status::Pending)
-                .map(|task| task.id.as_str())
-                .collect();
-            if !waiting.is_empty() {
-                self.tell_of_blocked(failed, &waiting)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn tell_of_blocked(&self, failed: &Task, waiting: &[&str]) -> Result<(), NotDone> {
-        let team = self.roster()?;
-        let owner = failed
-            .owner
-            .as_deref()
-            .and_then(|owner| team.sender(owner).ok())
-            .unwrap_or_else(Name::leader);
-        let notice = Draft {
-            body: format!(
-                "Task {} failed, so these tasks are blocked: {}. They can be claimed once it is completed: put it back \
-                 with `pitcrew task retry {}`.",
-                failed.id,
-                waiting.join(", "),
-                failed.id
-            ),
-            intent: Some(Intent::Inform),
-            reply_to: None,
-            idempotency_key: Some(format!("blocked:{}:{}", failed.id, failed.attempts)),
-        };
-        let speaker = pitcrew_core::identity::Speaker {
-            name: owner,
-            verified: false,
-        };
-        let sent = self.send_as(&team, &speaker, pitcrew_core::name::LEADER, &notice)?;
-        if !sent.again {
-            let blocked = waiting.iter().map(|task| Fact::TaskBlocked {
-                task: (*task).to_string(),
-                by: failed.id.clone(),
-            });
-            self.announce(&blocked.collect::<Vec<_>>());
-        }
-        Ok(())
-    }
 }
 
-fn named(name: Option<&str>) -> Option<Name> {
+pub(super) fn named(name: Option<&str>) -> Option<Name> {
     name.and_then(|name| Name::new(NameKind::Member, name).ok())
 }
 

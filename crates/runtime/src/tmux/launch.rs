@@ -225,6 +225,11 @@ impl Tmux {
             Ok(_) => Ok(Ended::WasGone),
             // With its last session the server goes, and may go before it has answered.
             Err(TmuxError::Garbled { .. }) => self.after(is_there),
+            // Or it is there without any session, so that the words after the order have no place to be said in.
+            Err(TmuxError::Refused { said }) => match self.panes()?.iter().any(&is_there) {
+                true => Err(TmuxError::Refused { said }),
+                false => Ok(Ended::Ended),
+            },
             Err(TmuxError::NoServer { said }) if said.contains("server exited") => {
                 self.after(is_there)
             }
@@ -298,7 +303,7 @@ fn order(
     Ok(words.into_iter().map(OsString::from).collect())
 }
 
-fn recorded(facts: PaneFacts, socket_path: PathBuf) -> PaneRecord {
+pub(super) fn recorded(facts: PaneFacts, socket_path: PathBuf) -> PaneRecord {
     let bare = |pid| Identity {
         pid,
         start_time: None,

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::Call;
 use super::answer::Answer;
 use super::waiting::Step;
-use crate::desk::NotDone;
+use crate::desk::{NotDone, Standing};
 
 /// `peer_message`.
 pub(super) fn peer_message(call: &Call<'_>) -> Result<Step, NotDone> {
@@ -71,19 +71,16 @@ pub(super) fn list_team(call: &Call<'_>) -> Result<Step, NotDone> {
         let role = member
             .map(|member| member.role.as_str())
             .filter(|role| !role.is_empty());
+        let is_me = name.as_str() == call.name().as_str();
         let status = match (member, is_shut) {
             (None, _) => "leader",
             (Some(_), true) => "stopped",
-            (Some(_), false) => "running",
+            // Whoever calls runs, also where nothing was written down about it.
+            (Some(_), false) if is_me => Standing::Running.word(),
+            (Some(member), false) => call.desk.standing(&name, member.incarnation)?.word(),
         };
         let unread = call.desk.count_unread(&name)?;
-        rows.push(row(
-            name.as_str() == call.name().as_str(),
-            name.as_str(),
-            role,
-            status,
-            &tasks,
-        ));
+        rows.push(row(is_me, name.as_str(), role, status, &tasks));
         members.push(json!({
             "name": name,
             "status": status,
@@ -112,7 +109,9 @@ fn row(is_me: bool, name: &str, role: Option<&str>, status: &str, tasks: &[&str]
     if let Some(role) = role {
         row.push_str(&format!(", {}", role.trim_matches('"')));
     }
-    row.push_str(&format!(", {status}"));
+    if status != Standing::Unknown.word() {
+        row.push_str(&format!(", {status}"));
+    }
     if !tasks.is_empty() {
         row.push_str(&format!(", works on {}", tasks.join(", ")));
     }

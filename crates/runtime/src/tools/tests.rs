@@ -7,6 +7,7 @@ use pitcrew_core::refusal::NameKind;
 use pitcrew_core::roster::{Recruit, Seat};
 use pitcrew_store::Change;
 use pitcrew_store::Log;
+use pitcrew_store::StoreExt;
 use pitcrew_store::memory::MemoryStore;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -14,6 +15,8 @@ use serde_json::{Map, Value, json};
 use super::{Answer, Files, Kind, Need, Step, TOOLS, TeamTools, Verdict};
 use crate::clock::{ManualClock, SeededEntropy};
 use crate::desk::{Credentials, Desk, Founding, LimitChange, Plan, Setting, TaskPlan};
+use crate::process::Identity;
+use crate::run::record::ProcessRecord;
 
 struct Crew {
     name: Name,
@@ -222,11 +225,43 @@ fn the_team_is_listed_with_what_each_member_does() {
         &answer,
         &[
             "- alice (you), lead, running",
-            "- bob, coder, running, works on 1",
+            "- bob, coder, works on 1",
             "- leader, leader",
         ],
     );
-    assert_eq!(answer.facts["members"][1]["status"], "running");
+    assert_eq!(answer.facts["members"][1]["status"], "unknown");
+    let recycled = Identity {
+        start_time: Some(1),
+        ..Identity::own()
+    };
+    // What is written down about its turn, and looked for, is what is told.
+    for (process, ended_at, wanted) in [
+        (Some(Identity::own()), None, "running"),
+        (Some(Identity::own()), Some(crew.desk().now()), "idle"),
+        (Some(recycled), None, "gone"),
+    ] {
+        let record = ProcessRecord {
+            turn: "t".into(),
+            number: 1,
+            run: "r".into(),
+            task: None,
+            claim_token: None,
+            started_at: crew.desk().now(),
+            process,
+            ended_at,
+            outcome: None,
+        };
+        let kept = crew
+            .desk()
+            .store()
+            .update::<ProcessRecord, (), ()>(&name("bob"), |slot| {
+                *slot = Some(record.clone());
+                Ok(())
+            });
+        kept.unwrap().unwrap();
+        let answer = crew.done("alice", "list_team", json!({}));
+        says(&answer, &[&format!("- bob, coder, {wanted}, works on 1")]);
+    }
 }
 
 #[test]

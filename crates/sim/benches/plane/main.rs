@@ -1,4 +1,5 @@
-//! How fast the coordination plane is through the desk and its stores: `cargo bench -p pitcrew-sim --bench plane`.
+//! How fast the coordination plane is through the desk and its stores: `cargo bench -p pitcrew-sim --bench plane`, or
+//! one part of it with `-- memory` or `-- processes`.
 //!
 //! | part | what is timed |
 //! |---|---|
@@ -33,8 +34,12 @@ fn main() {
         processes::child(job, n, folder.as_ref());
         return;
     }
-    memory::run();
-    processes::run();
+    if !words.contains(&"processes") {
+        memory::run();
+    }
+    if !words.contains(&"memory") {
+        processes::run();
+    }
 }
 
 fn name(text: &str) -> Name {

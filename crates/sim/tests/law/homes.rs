@@ -75,6 +75,10 @@ const PROCESSES: Home = Home {
             "crates/store/src/files/private.rs",
             "whether a file belongs to its reader is asked of the system; no process is touched",
         ),
+        (
+            "crates/store/src/local/room.rs",
+            "how long a file may become is asked of the system; no process is touched",
+        ),
     ],
     reason: "processes live in `runtime` only: every child is in a group, is watched, and is ended before its owner",
 };

@@ -144,7 +144,7 @@ fn step(scene: &Scene<'_>, naive: &mut Naive, chance: &mut Chance) {
 
 #[test]
 fn claims_follow_a_table_of_lines_in_every_schedule_of_many_desks() {
-    schedules(1_000, |scene, chance| {
+    schedules(10_000, |scene, chance| {
         let mut naive = Naive {
             now: scene.desk().now().as_millis(),
             ..Naive::default()

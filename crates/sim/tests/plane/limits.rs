@@ -131,7 +131,7 @@ fn agrees(scene: &Scene<'_>, calls: &[Call]) {
 
 #[test]
 fn no_schedule_of_many_desks_passes_a_ceiling() {
-    schedules(1_000, |scene, chance| {
+    schedules(10_000, |scene, chance| {
         scene.desk().set_limits(&limits()).unwrap();
         let mut calls = Vec::new();
         for _ in 0..80 {

@@ -13,6 +13,7 @@ mod gates;
 mod guards;
 mod ladder;
 mod launching;
+mod monitor;
 mod presence;
 mod race;
 mod scan;

@@ -88,10 +88,12 @@ fn c2_after_a_restart_of_the_server_nothing_is_typed_or_ended() {
         "a",
         "cat",
     ]);
-    assert_eq!(
-        yard.raw(&["list-panes", "-a", "-F", "#{pane_id}"]),
-        fake.pane.pane_id
-    );
+    // A new server answers its first client a moment before it has its panes.
+    let pane = crate::yard::until("the pane of the new server", || {
+        let panes = yard.raw(&["list-panes", "-a", "-F", "#{pane_id}"]);
+        (!panes.is_empty()).then_some(panes)
+    });
+    assert_eq!(pane, fake.pane.pane_id);
     assert_eq!(reason(&yard.submit(&fake, "hello")), "server_changed");
     assert_eq!(yard.tmux.end_pane(&fake.pane).unwrap(), Ended::NotOurs);
     assert_eq!(yard.tmux.end_session(&fake.pane).unwrap(), Ended::NotOurs);

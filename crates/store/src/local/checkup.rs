@@ -116,7 +116,7 @@ impl Project {
     /// # Errors
     /// When the folder of the teams cannot be read.
     pub fn strays(&self) -> Result<Vec<PathBuf>, StoreFailure> {
-        let Some(folder) = Folder::open(&self.state_dir().join("team"))? else {
+        let Some(folder) = Folder::follow(&self.state_dir().join("team"))? else {
             return Ok(Vec::new());
         };
         let teams = self.teams()?;

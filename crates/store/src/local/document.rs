@@ -135,6 +135,38 @@ impl<'a> DocumentFile<'a> {
         })
     }
 
+    /// Gives a text that is not `is_sound` another name, under which nobody looks for it, so that a new document can
+    /// take its place. Answers that name; `None` when there is no such text.
+    pub(super) fn set_aside(
+        &self,
+        is_sound: &dyn Fn(&[u8]) -> bool,
+        patience: Duration,
+    ) -> Result<Option<String>, StoreFailure> {
+        let branch = self.spot.branch;
+        let Some(guard) = Folder::descend(self.team, branch.guard().steps())? else {
+            return Ok(None);
+        };
+        let _held = guard.lock(patience)?;
+        let Some(folder) = Folder::descend(self.team, branch.steps())? else {
+            return Ok(None);
+        };
+        let Some((text, _)) = folder.read(&self.spot.file)? else {
+            return Ok(None);
+        };
+        if is_sound(&text) {
+            return Ok(None);
+        }
+        let mut n = 1;
+        loop {
+            let aside = layout::aside(&self.spot.file, n);
+            if folder.stamp(&aside)?.is_none() {
+                folder.rename(&self.spot.file, &aside)?;
+                return Ok(Some(aside));
+            }
+            n += 1;
+        }
+    }
+
     fn load(&self, folder: &Folder, rule: &dyn ErasedRule) -> Result<Option<Loaded>, StoreFailure> {
         let mut pauses = READ_AGAIN_MS.into_iter();
         loop {

@@ -21,6 +21,7 @@ use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::lock::{self, Held};
+use super::room;
 use crate::failure::StoreFailure;
 use crate::port::Durability;
 
@@ -262,8 +263,8 @@ impl Folder {
         Ok(stat.as_ref().map(stamp))
     }
 
-    /// Writes a short `text` over the one of the same file that `stamp` is of, filled up with spaces if that was longer:
-    /// one write inside one sector, after which nothing of the old text is left. `false` where that cannot be done.
+    /// Writes a short `text` over the one of the same file that `stamp` is of, in one write inside one sector. If that was
+    /// longer, spaces cover the rest of it and are then cut off. `false` where that cannot be done.
     pub(crate) fn overwrite(
         &self,
         name: &str,
@@ -273,7 +274,7 @@ impl Folder {
         let size = text
             .len()
             .max(usize::try_from(stamp.size).unwrap_or(usize::MAX));
-        if size > SECTOR {
+        if size > SECTOR || room::expect(size as u64).is_err() {
             return Ok(false);
         }
         let Ok(file) = open_quietly(&self.handle, name.as_ref(), SAFE | OFlags::WRONLY) else {
@@ -284,12 +285,16 @@ impl Folder {
         if self::stamp(&stat) != *stamp || stat.st_nlink != 1 {
             return Ok(false);
         }
-        let mut text = text.to_vec();
-        text.resize(size, b' ');
-        match rustix::io::pwrite(&file, &text, 0) {
-            Ok(written) => Ok(written == size),
-            Err(refused) => Err(self.refuse("write", name)(refused)),
+        let mut filled = text.to_vec();
+        filled.resize(size, b' ');
+        match rustix::io::pwrite(&file, &filled, 0) {
+            Ok(written) if written == size => {}
+            written => return written.map(|_| false).map_err(self.refuse("write", name)),
         }
+        if text.len() < size {
+            rustix::fs::ftruncate(&file, text.len() as u64).map_err(self.refuse("write", name))?;
+        }
+        Ok(true)
     }
 
     /// Writes `text` under the name `draft`, from where [`Self::promote`] puts it into place. Whatever stands there
@@ -300,6 +305,8 @@ impl Folder {
         text: &[u8],
         durability: Durability,
     ) -> Result<File, StoreFailure> {
+        room::expect(text.len() as u64)
+            .map_err(|refused| StoreFailure::io("write", &self.child(draft), refused))?;
         let mut file = loop {
             match self.new_file(draft)? {
                 Some(file) => break file,
@@ -452,7 +459,8 @@ impl Folder {
                 .map_err(|refused| failed("write in", &self.path, refused));
             }
         };
-        file.write_all(&PAGE)
+        room::expect(PAGE.len() as u64)
+            .and_then(|()| file.write_all(&PAGE))
             .and_then(|()| file.sync_all())
             .map_err(|refused| StoreFailure::io("write in", &self.path, refused))
     }

@@ -7,7 +7,8 @@
 //!   comes after the lock, so that writers who wait for each other's lines share one; until then a reader may see a
 //!   line that is not acknowledged yet.
 //! - A log that has a byte in it also has a lasting entry in its folder.
-//! - A reader never sees half a line: its pages end at a line end, whatever is being written behind it. Of a line that
+//! - A reader never sees half a line: its pages end at a line end, whatever is being written behind it; a last record
+//!   that is whole and lacks its line end is a line. Of a line that
 //!   is longer than any record it sees the beginning, so that memory stays bounded whatever stands in the file.
 //!
 //! - Cursors of a log of which the oldest part goes (`parts`) count from where it once began.
@@ -21,6 +22,7 @@ use std::time::Duration;
 
 use super::folder::{Folder, Stamp, stamp};
 use super::lock;
+use super::room;
 use crate::failure::StoreFailure;
 use crate::port::{Cursor, Durability, Log, Page};
 
@@ -48,6 +50,15 @@ pub(super) struct LogFile<'a> {
     pub(super) rotation: Rotation,
 }
 
+/// What an append is to answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// Where the first record stands. In a log that is kept in parts, the folder is listed for that.
+    Place,
+    /// Nothing of use.
+    Nothing,
+}
+
 /// One append, from where the log ended before it.
 struct Written {
     start: u64,
@@ -63,10 +74,11 @@ impl LogFile<'_> {
         move |refused| StoreFailure::io(what, &self.folder.child(self.name), refused)
     }
 
-    /// Appends records, which hold no line end, and answers where the first of them stands.
+    /// Appends records, which hold no line end, and answers where the first of them stands if that is wanted.
     pub(super) fn append(
         &self,
         records: &[&[u8]],
+        wanted: Wanted,
         patience: Duration,
     ) -> Result<Cursor, StoreFailure> {
         if records.iter().any(|record| record.len() as u64 >= LONGEST) {
@@ -84,7 +96,10 @@ impl LogFile<'_> {
                 self.begin_anew(&file, cut)?;
                 continue;
             }
-            let base = self.base()?;
+            let base = match wanted {
+                Wanted::Place => self.base()?,
+                Wanted::Nothing => 0,
+            };
             let written = self.write(&file, records, cut)?;
             drop(held);
             if self.is_synced()
@@ -139,6 +154,8 @@ impl LogFile<'_> {
             text.extend_from_slice(record);
             text.push(b'\n');
         }
+        let end = file.metadata().map_err(self.failed("look at"))?.len() + text.len() as u64;
+        room::expect(end).map_err(self.failed("append to"))?;
         let mut done = 0;
         while done < text.len() {
             let refused = match file.write(&text[done..]) {
@@ -263,6 +280,11 @@ impl Reader<'_> {
             return Ok(Page::tail(from, self.len - from));
         };
         let mut bytes = self.bytes(start, limit as u64)?;
+        if start + bytes.len() as u64 == self.len
+            && let Some(page) = Page::with_whole_tail(start, self.len, &mut bytes)
+        {
+            return Ok(page);
+        }
         let reach = start + bytes.len() as u64;
         match bytes.iter().rposition(|byte| *byte == b'\n') {
             Some(last) => bytes.truncate(last + 1),
@@ -279,7 +301,15 @@ impl Reader<'_> {
                     });
                 }
                 Some(end) => bytes = self.bytes(start, end - start)?,
-                None => return Ok(Page::tail(start, self.len - start)),
+                None => {
+                    let size = self.len - start;
+                    if size > LONGEST {
+                        return Ok(Page::tail(start, size));
+                    }
+                    let mut bytes = self.bytes(start, size)?;
+                    let page = Page::with_whole_tail(start, self.len, &mut bytes);
+                    return Ok(page.unwrap_or_else(|| Page::tail(start, size)));
+                }
             },
         }
         let next = start + bytes.len() as u64;

@@ -8,25 +8,38 @@
 //! | pending | in progress | made, unless a running claim of the reference has it: then that one comes first |
 //! | in progress | in progress under another token | replaced |
 //! | in progress | in progress under its token | stays |
-//! | in progress | anything else | removed |
+//! | in progress | completed or failed | renewed as ours, until [`settle`]: what follows from the end is owed |
+//! | in progress | pending | removed |
+//! | failed | pending | removed |
 //! | anything | removed | removed |
 //! | not in progress | not in progress | stays: it may be a claim of the reference that has just begun |
 //!
-//! A mark beside a pending task whose process is gone, or that is older than a claim can take, is an orphan.
+//! A mark beside a pending task whose process is gone, or that is so old that its process id may be another's, is an
+//! orphan. One beside an ended task whose process is gone says that nobody did what follows: [`take_over_ended`].
 
 use std::io::Write;
 use std::time::Duration;
 
+use pitcrew_core::TaskId;
 use pitcrew_core::task::Status;
 use pitcrew_core::time::Timestamp;
 use rustix::process::{Pid, test_kill_process};
 use serde::{Deserialize, Serialize};
 
 use super::folder::Folder;
+use super::room;
 use crate::failure::StoreFailure;
+use crate::layout;
+use crate::port::Durability;
 
-/// How long the reference needs for a claim, at the very most.
-const CLAIM_TAKES: Duration = Duration::from_secs(1);
+/// How long a claim of the reference whose process lives is given way to; after that its process id is another's.
+const CLAIM_TAKES: Duration = Duration::from_secs(300);
+
+/// How long a running claim of the reference is waited for before ours is refused.
+const WAITING_TAKES: Duration = Duration::from_secs(1);
+
+/// How long this very process may take for what follows from an end, before that counts as not done.
+const FOLLOWING_TAKES: i64 = 2_000;
 
 /// How long a mark may be without text: the moment between its making and its writing.
 const WRITING_TAKES: Duration = Duration::from_millis(50);
@@ -39,6 +52,13 @@ struct Standing {
     owner: Option<String>,
     started_at: Option<String>,
     claim_token: Option<String>,
+    finished_at: Option<String>,
+}
+
+impl Standing {
+    fn has_ended(&self) -> bool {
+        matches!(self.status, Some(Status::Completed | Status::Failed))
+    }
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -57,6 +77,8 @@ enum Step {
     Make {
         first_come: bool,
     },
+    /// To be made ours until what follows from the end is done.
+    Renew,
     Remove,
 }
 
@@ -76,6 +98,8 @@ fn standing(task: Option<&[u8]>) -> Standing {
 fn step(before: &Standing, after: &Standing) -> Step {
     let is_taken = |standing: &Standing| standing.status == Some(Status::InProgress);
     match (is_taken(before), is_taken(after)) {
+        (true, false) if after.has_ended() => Step::Renew,
+        (false, false) if before.has_ended() && !after.has_ended() => Step::Remove,
         (false, false) if after.status.is_some() => Step::Nothing,
         (_, false) => Step::Remove,
         (true, true) if before.claim_token == after.claim_token => Step::Nothing,
@@ -102,8 +126,16 @@ impl<'a> Mark<'a> {
     /// Makes the mark, if the change asks for one. `false` when another program is in the middle of a claim: `waited`
     /// so far, the caller looks at the task again a little later.
     pub(super) fn make(&self, waited: Duration) -> Result<bool, StoreFailure> {
-        let Step::Make { first_come } = self.step else {
-            return Ok(true);
+        let first_come = match self.step {
+            Step::Make { first_come } => first_come,
+            Step::Renew => {
+                let owner = self.after.owner.as_deref().unwrap_or_default();
+                let at = self.after.finished_at.as_deref().unwrap_or_default();
+                // The end of a task is worth more than the note that what follows from it is not done yet.
+                let _ = renew(self.folder, &self.file, owner, at);
+                return Ok(true);
+            }
+            Step::Nothing | Step::Remove => return Ok(true),
         };
         let note = Note {
             owner: self.after.owner.clone().unwrap_or_default(),
@@ -112,9 +144,14 @@ impl<'a> Mark<'a> {
         };
         let failed = |refused| StoreFailure::io("write", &self.folder.child(&self.file), refused);
         let text = serde_json::to_vec(&note).map_err(|refused| failed(refused.into()))?;
+        room::expect(text.len() as u64).map_err(failed)?;
         let mut file = self.folder.new_file(&self.file)?;
         if file.is_none() {
             if first_come && self.is_running(waited)? {
+                if waited >= WAITING_TAKES {
+                    let path = self.folder.child(&self.file);
+                    return Err(StoreFailure::Claiming { path });
+                }
                 return Ok(false);
             }
             self.folder.remove(&self.file)?;
@@ -146,7 +183,7 @@ impl<'a> Mark<'a> {
             (Some(now), Some(made)) => Duration::from_millis(now.millis_since(made).unsigned_abs()),
             _ => CLAIM_TAKES,
         };
-        Ok(age + waited < CLAIM_TAKES && is_alive(note.pid))
+        Ok(age < CLAIM_TAKES && is_alive(note.pid))
     }
 
     /// Takes the mark away that [`Self::make`] made, for a change that came to nothing.
@@ -164,6 +201,89 @@ impl<'a> Mark<'a> {
             let _ = self.folder.remove(&self.file);
         }
     }
+}
+
+/// Makes the mark this process's, in one step.
+fn renew(folder: &Folder, file: &str, owner: &str, at: &str) -> Result<(), StoreFailure> {
+    let note = Note {
+        owner: owner.to_owned(),
+        pid: std::process::id(),
+        claimed_at: at.to_owned(),
+    };
+    let failed = |refused| StoreFailure::io("write", &folder.child(file), refused);
+    let text = serde_json::to_vec(&note).map_err(|refused| failed(refused.into()))?;
+    let draft = layout::draft(file);
+    folder.write_draft(&draft, &text, Durability::Relaxed)?;
+    folder.rename(&draft, file)
+}
+
+/// Takes the mark of an ended task away, when what follows from its end is done. One of another process stays.
+pub(super) fn settle(folder: &Folder, id: &TaskId) -> Result<(), StoreFailure> {
+    let file = layout::claim_mark(id);
+    match note(folder, &file)? {
+        Some(note) if note.pid == std::process::id() => folder.remove(&file).map(drop),
+        _ => Ok(()),
+    }
+}
+
+/// The tasks that have ended and whose marks say that nobody does what follows any more. Their marks are this
+/// process's from now on, so of several that look each takes others. The folder is locked.
+pub(super) fn take_over_ended(
+    folder: &Folder,
+    names: &[String],
+    now: Timestamp,
+) -> Result<Vec<TaskId>, StoreFailure> {
+    let mut taken = Vec::new();
+    for (id, standing) in ended(folder, names, now)? {
+        let owner = standing.owner.as_deref().unwrap_or_default();
+        renew(folder, &layout::claim_mark(&id), owner, &now.to_string())?;
+        taken.push(id);
+    }
+    Ok(taken)
+}
+
+/// Whether [`take_over_ended`] would take any.
+pub(super) fn any_ended(
+    folder: &Folder,
+    names: &[String],
+    now: Timestamp,
+) -> Result<bool, StoreFailure> {
+    Ok(!ended(folder, names, now)?.is_empty())
+}
+
+fn ended(
+    folder: &Folder,
+    names: &[String],
+    now: Timestamp,
+) -> Result<Vec<(TaskId, Standing)>, StoreFailure> {
+    let mut found = Vec::new();
+    for file in names.iter().filter(|name| layout::is_claim_mark(name)) {
+        let id = file.strip_suffix(".lock").map(TaskId::new);
+        let (Some(Ok(id)), Ok(Some(note))) = (id, note(folder, file)) else {
+            continue;
+        };
+        let is_followed = if note.pid == std::process::id() {
+            let made = Timestamp::parse(&note.claimed_at);
+            made.is_some_and(|made| now.millis_since(made).abs() < FOLLOWING_TAKES)
+        } else {
+            is_alive(note.pid)
+        };
+        if is_followed {
+            continue;
+        }
+        // A task that cannot be read is for those to report who want it.
+        let task = folder.read(&format!("{id}.json")).ok().flatten();
+        let standing = standing(task.as_ref().map(|(text, _)| text.as_slice()));
+        if standing.has_ended() {
+            found.push((id, standing));
+        }
+    }
+    Ok(found)
+}
+
+fn note(folder: &Folder, file: &str) -> Result<Option<Note>, StoreFailure> {
+    let text = folder.read(file)?;
+    Ok(text.and_then(|(text, _)| pitcrew_core::json::read(&text).ok()))
 }
 
 fn is_alive(pid: u32) -> bool {
@@ -195,9 +315,11 @@ mod tests {
         assert_eq!(step(&pending, &one), Step::Make { first_come: true });
         assert_eq!(step(&one, &other), Step::Make { first_come: false });
         assert_eq!(step(&one, &at("in_progress", Some("a"))), Step::Nothing);
-        for end in ["pending", "completed", "failed"] {
-            assert_eq!(step(&one, &at(end, Some("a"))), Step::Remove, "{end}");
+        for end in ["completed", "failed"] {
+            assert_eq!(step(&one, &at(end, Some("a"))), Step::Renew, "{end}");
+            assert_eq!(step(&at(end, None), &pending), Step::Remove, "{end}");
         }
+        assert_eq!(step(&one, &at("pending", None)), Step::Remove);
         assert_eq!(step(&one, &Standing::default()), Step::Remove);
         assert_eq!(step(&pending, &Standing::default()), Step::Remove);
         assert_eq!(step(&pending, &pending), Step::Nothing);

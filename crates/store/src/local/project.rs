@@ -27,9 +27,6 @@ use crate::port::{Durability, Place};
 /// What marks the root of a project.
 const MARKERS: [&str; 2] = [".git", "package.json"];
 
-/// How many folders there are above the teams, the root included.
-const LEVELS: usize = 3;
-
 /// How often a folder that somebody still writes to is emptied before that is an error.
 const EMPTYINGS: u32 = 20;
 
@@ -96,6 +93,7 @@ impl Project {
         self.root.join(".omp").join("state")
     }
 
+    /// The folder of the teams. It and those above it may be links, for every command alike; what is in a team may not.
     fn teams_dir(&self) -> PathBuf {
         self.state_dir().join("team")
     }
@@ -112,7 +110,7 @@ impl Project {
     /// # Errors
     /// When the folder of the teams is there and cannot be read.
     pub fn teams(&self) -> Result<Vec<Name>, StoreFailure> {
-        let Some(folder) = Folder::open(&self.teams_dir())? else {
+        let Some(folder) = Folder::follow(&self.teams_dir())? else {
             return Ok(Vec::new());
         };
         let mut teams = Vec::new();
@@ -126,6 +124,27 @@ impl Project {
         }
         teams.sort();
         Ok(teams)
+    }
+
+    /// The folders among the teams that could be a team by their names and have no team's document: the reference leaves
+    /// such ones when it sends to a team that is not there. Nothing can be asked of them, and they keep their names taken.
+    ///
+    /// # Errors
+    /// As [`Self::teams`].
+    pub fn hollow(&self) -> Result<Vec<Name>, StoreFailure> {
+        let Some(folder) = Folder::follow(&self.teams_dir())? else {
+            return Ok(Vec::new());
+        };
+        let names = folder.names()?;
+        let names = names
+            .iter()
+            .filter_map(|name| Name::new(NameKind::Team, name).ok());
+        let is_folder = |name: &Name| matches!(folder.sub(name.as_str()), Ok(Some(_)));
+        let mut hollow: Vec<Name> = names
+            .filter(|name| is_folder(name) && !is_team(&folder, name))
+            .collect();
+        hollow.sort();
+        Ok(hollow)
     }
 
     /// Creates a team without tasks, as [`Self::create_team_with`] does.
@@ -146,16 +165,36 @@ impl Project {
         team: &Team,
         tasks: &[(TaskId, Task)],
     ) -> Result<Creation, StoreFailure> {
-        let teams = self.make_teams_dir()?;
+        self.create_team_over(name, team, tasks, |_| Ok(false))
+    }
+
+    /// As [`Self::create_team_with`], in the place of a team of the very same name for which `may_go` says yes: what was
+    /// there is removed. Of several creators at once one replaces it, and the others find the new team.
+    ///
+    /// # Errors
+    /// As there, and what `may_go` answers.
+    pub fn create_team_over(
+        &self,
+        name: &Name,
+        team: &Team,
+        tasks: &[(TaskId, Task)],
+        may_go: impl FnOnce(&LocalStore) -> Result<bool, StoreFailure>,
+    ) -> Result<Creation, StoreFailure> {
+        let teams = self.make_folder(&self.teams_dir())?;
         let _held = teams.lock(lock::PATIENCE)?;
         let taken = teams
             .names()?
             .into_iter()
             .find(|taken| name.folds_to(taken));
-        if let Some(taken) = taken {
-            return Ok(Creation::Taken(taken));
-        }
         let draft = layout::draft(name.as_str());
+        if let Some(taken) = taken {
+            if taken != name.as_str() || !may_go(&self.team(name))? {
+                return Ok(Creation::Taken(taken));
+            }
+            empty(&teams, &draft)?;
+            can_be_emptied(&teams.child(name.as_str()))?;
+            teams.rename(name.as_str(), &draft)?;
+        }
         empty(&teams, &draft)?;
         let made = teams
             .sub_or_new(&draft)
@@ -171,25 +210,25 @@ impl Project {
         }
     }
 
-    /// The folder of the teams, made if need be; the project's root has to be there. A folder above the teams may be a
+    /// The folder `path` of the state, made if need be; the project's root has to be there. A folder above it may be a
     /// link: a user may keep the state elsewhere.
-    fn make_teams_dir(&self) -> Result<Folder, StoreFailure> {
-        let path = self.teams_dir();
-        if let Some(teams) = Folder::open(&path)? {
-            return Ok(teams);
+    pub(super) fn make_folder(&self, path: &Path) -> Result<Folder, StoreFailure> {
+        if let Some(folder) = Folder::follow(path)? {
+            return Ok(folder);
         }
         Folder::expect(&self.root)?;
         let mut builder = DirBuilder::new();
         builder.recursive(true).mode(0o700);
         builder
-            .create(&path)
-            .map_err(|refused| StoreFailure::io("create", &path, refused))?;
-        for above in path.ancestors().skip(1).take(LEVELS) {
+            .create(path)
+            .map_err(|refused| StoreFailure::io("create", path, refused))?;
+        let above = path.ancestors().skip(1);
+        for above in above.take_while(|above| above.starts_with(&self.root)) {
             File::open(above)
                 .and_then(|folder| folder.sync_all())
                 .map_err(|refused| StoreFailure::io("sync", above, refused))?;
         }
-        Folder::expect(&path)
+        Folder::expect(path)
     }
 
     /// Removes a team's folder with everything in it; answers whether there was one. A link in its place is removed
@@ -199,7 +238,7 @@ impl Project {
     /// When something cannot be removed. When that shows before anything is removed, which it does for a folder that may
     /// not be written to, the team stays as it is. Otherwise it is gone for everybody, and removing it again goes on.
     pub fn remove_team(&self, name: &Name) -> Result<bool, StoreFailure> {
-        let Some(teams) = Folder::open(&self.teams_dir())? else {
+        let Some(teams) = Folder::follow(&self.teams_dir())? else {
             return Ok(false);
         };
         let _held = teams.lock(lock::PATIENCE)?;
@@ -220,7 +259,7 @@ impl Project {
     /// # Errors
     /// When it still cannot be removed.
     pub fn remove_remains(&self, name: &Name) -> Result<bool, StoreFailure> {
-        let Some(teams) = Folder::open(&self.teams_dir())? else {
+        let Some(teams) = Folder::follow(&self.teams_dir())? else {
             return Ok(false);
         };
         let _held = teams.lock(lock::PATIENCE)?;

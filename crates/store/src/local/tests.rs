@@ -19,6 +19,7 @@ mod logs;
 mod marks;
 mod projects;
 mod rotation;
+mod state;
 mod watching;
 
 pub(crate) fn name(text: &str) -> Name {

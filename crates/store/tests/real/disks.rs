@@ -33,7 +33,7 @@ fn real_a_document_over_the_file_size_limit_leaves_the_old_one() {
     let limit = "ulimit -f 10; trap '' XFSZ";
     let job = ["count", "1", "50000"];
     let (said, _) = Running::start(command_after(limit, dir.path(), &job)).finish();
-    assert_eq!(said, ["io_failed"]);
+    assert_eq!(said, ["storage_full"]);
     assert_eq!(
         store.view::<Counter>(&()).unwrap(),
         Some(Counter::default())

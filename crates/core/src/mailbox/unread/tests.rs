@@ -348,12 +348,25 @@ fn an_index_that_contradicts_itself_is_no_index() {
 }
 
 #[test]
+fn a_lease_of_a_clock_that_was_ahead_holds_nothing() {
+    let mut index = read(&[Message('a')]);
+    let far = 4_000_000_000_000;
+    index.lease("r1", at(far), at(far + 300_000)).unwrap();
+    assert!(index.lease("r2", at(1_000), at(2_000)).is_some());
+    // A clock that was put right by a little takes nobody's message away.
+    let mut index = read(&[Message('a')]);
+    index.lease("r1", at(50_000), at(350_000)).unwrap();
+    assert!(index.lease("r2", at(0), at(2_000)).is_none());
+}
+
+#[test]
 fn a_lease_ends_by_time_by_its_reader_or_by_the_acknowledgement() {
     let mut index = read(&[Message('a'), Message('b')]);
     let lease = |reader: &str, until| {
         Some(Lease {
             reader: reader.into(),
             until,
+            length_ms: until.as_millis(),
         })
     };
     let first = index.lease("r1", at(0), at(30_000)).unwrap();

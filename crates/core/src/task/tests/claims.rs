@@ -214,3 +214,19 @@ fn absurd_numbers_saturate() {
         (u32::MAX, Some(at(i64::MAX)))
     );
 }
+
+#[test]
+fn a_lease_that_ends_further_ahead_than_it_can_has_lapsed() {
+    let now = Timestamp::from_millis(1_000_000);
+    let mut task = Task::new(&TaskId::new("1").unwrap(), "", now);
+    task.status = Status::InProgress;
+    (task.lease_ms, task.lease_until) = (Some(600_000), Some(now.plus_millis(600_000)));
+    assert!(!task.has_lapsed(now));
+    assert!(
+        !task.has_lapsed(now.plus_millis(-5_000)),
+        "the clock was put right by a little"
+    );
+    assert!(task.has_lapsed(now.plus_millis(600_000)));
+    task.lease_until = Timestamp::parse("2099-01-01T00:00:00Z");
+    assert!(task.has_lapsed(now));
+}

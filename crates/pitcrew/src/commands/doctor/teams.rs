@@ -1,7 +1,8 @@
 //! The teams of a project: whether each can be read to its last byte, and what was left behind.
 
 use pitcrew_core::Name;
-use pitcrew_core::task::Status;
+use pitcrew_core::refusal::NameKind;
+use pitcrew_core::task::{Status, dependency_cycle};
 use pitcrew_runtime::desk::{Desk, TaskBoard};
 use pitcrew_store::Project;
 use pitcrew_store::local::Oddity;
@@ -71,6 +72,29 @@ fn look_at(team: &OpenTeam, findings: &mut Findings) {
                 task.id
             ),
         );
+    }
+    if let Some(cycle) = dependency_cycle(&board.tasks) {
+        findings.bad(
+            &about,
+            format!("tasks wait for each other: {}", cycle.join(" -> ")),
+            "take one of them out of the others' blocked_by; none of them can be claimed",
+        );
+    }
+    if !team.name.folds_to(&roster.name) {
+        findings.bad(
+            &about,
+            format!("config.json says that its name is {:?}", roster.name),
+            "the folder's name counts; mend config.json",
+        );
+    }
+    for member in &roster.workers {
+        if let Err(refused) = Name::new(NameKind::Member, &member.name) {
+            findings.bad(
+                &about,
+                format!("config.json names a member that cannot be one: {refused}"),
+                "mend config.json; no mail reaches that member",
+            );
+        }
     }
     for owner in roster.everybody() {
         mailbox(&desk, &about, &owner, findings);

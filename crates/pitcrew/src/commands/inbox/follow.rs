@@ -59,7 +59,7 @@ pub(super) fn follow(
                 ..
             }))) => {
                 ui.say(&format!(
-                    "the mailbox was cut to {len} bytes: it was read up to byte {cursor}"
+                    "the mailbox was cut: it has {len} bytes now and was read up to byte {cursor}"
                 ));
                 len
             }

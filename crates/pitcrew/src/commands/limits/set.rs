@@ -3,15 +3,16 @@
 use std::time::Duration;
 
 use pitcrew_core::Name;
-use pitcrew_core::limiter::WhenUnreachable;
+use pitcrew_core::limiter::{Limiter, Limits, WhenUnreachable};
 use pitcrew_core::price::Micros;
 use pitcrew_core::refusal::NameKind;
-use pitcrew_runtime::desk::{LimitChange, Setting};
+use pitcrew_runtime::desk::{Failure, LimitChange, NotDone, Setting, apart};
+use pitcrew_store::StoreFailure;
 use serde_json::json;
 
 use super::{dollars, status};
 use crate::cli::{Entry, Run};
-use crate::context::Context;
+use crate::context::{Context, OpenTeam};
 use crate::halt::{Exit, Halt};
 use crate::span::{millis, parse as parse_span};
 use crate::ui::Layout;
@@ -22,7 +23,8 @@ pub(super) const ENTRY: Entry =
 
 /// Change what the team may spend, and how fast
 ///
-/// What is not named stays as it is; `none` lifts a limit. What was spent already counts. For the leader.
+/// What is not named stays as it is; `none` lifts a limit. What was spent already counts. Where limits.json cannot be
+/// read, it is kept under another name and counting begins anew, with a word. For the leader.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   pitcrew limits set --budget 5.00 --rpm 60 --tpm 200000
@@ -93,19 +95,62 @@ impl Run for Set {
         let team = context.open_team()?;
         context.leader_only(&team, "change limits")?;
         let desk = team.desk();
-        let limits = desk.set_limits(&change)?;
-        match self.when_unreachable.as_deref() {
-            Some("admit") => desk.set_limiter_unreachable(WhenUnreachable::Admit)?,
-            Some(_) => desk.set_limiter_unreachable(WhenUnreachable::Refuse)?,
-            None => {}
+        let choice = self.when_unreachable.as_deref().map(|word| match word {
+            "admit" => WhenUnreachable::Admit,
+            _ => WhenUnreachable::Refuse,
+        });
+        // What to do without limits can be chosen without them.
+        let is_choice_alone = choice.is_some() && change == LimitChange::default();
+        let set = match is_choice_alone {
+            true => None,
+            false => Some(set_or_begin_anew(&team, &change)?),
+        };
+        if let Some(choice) = choice {
+            desk.set_limiter_unreachable(choice)?;
+        }
+        let (limits, aside) = match set {
+            Some((limits, aside)) => (Ok(limits), aside),
+            None => (
+                apart(desk.limiter())?.map(|limiter| limiter.limits().clone()),
+                None,
+            ),
+        };
+        if let Some(aside) = &aside {
+            context.ui.say(&format!(
+                "limits.json could not be read and is kept as {aside}: what was spent so far is not counted any more"
+            ));
         }
         if context.ui.json {
-            let answer = json!({ "ok": true, "limits": limits });
+            let mut answer = json!({ "ok": true, "limits": limits.as_ref().ok() });
+            if let Some(aside) = aside {
+                answer["set_aside"] = aside.into();
+            }
             context.ui.json(&answer, Layout::Pretty);
         } else {
-            let words = status::limits_in_words(&limits);
+            let words = match &limits {
+                Ok(limits) => status::limits_in_words(limits),
+                Err(why) => format!("limits: cannot be read: {why}"),
+            };
             context.ui.line(&words);
         }
         Ok(Exit::Done)
+    }
+}
+
+/// Changes the limits. Where they cannot be read, what stands there is kept under another name, which is answered too,
+/// and counting begins anew: a leader that sets limits wants them to hold from now on.
+fn set_or_begin_anew(
+    team: &OpenTeam,
+    change: &LimitChange,
+) -> Result<(Limits, Option<String>), Halt> {
+    let desk = team.desk();
+    match desk.set_limits(change) {
+        Err(NotDone::Failed(Failure::Store(StoreFailure::CorruptDocument { .. })))
+            if *change != LimitChange::default() =>
+        {
+            let aside = team.store.set_aside::<Limiter>(&())?;
+            Ok((desk.set_limits(change)?, aside))
+        }
+        answered => Ok((answered?, None)),
     }
 }

@@ -36,7 +36,7 @@ pub(crate) struct Capture {
     /// The member
     #[arg(value_name = "MEMBER")]
     member: String,
-    /// Write a file <member>.txt into this folder, instead of writing to standard output
+    /// Write a file `<member>.txt` into this folder, instead of writing to standard output
     #[arg(long, value_name = "DIR")]
     to: Option<PathBuf>,
 }

@@ -32,6 +32,8 @@ impl Run for Claim {
     fn run(self, context: &mut Context<'_>) -> Result<Exit, Halt> {
         let team = context.open_team()?;
         let who = context.credentials(&team.name);
+        // Without the token nobody can end the task.
+        context.ui.expect_a_reader()?;
         let lease = self.lease.map(span::millis);
         let task = match self.id.as_deref().map(TaskId::new).transpose()? {
             Some(id) => Some(team.desk().claim(&who, &id, lease)?),
@@ -50,12 +52,23 @@ impl Run for Claim {
                 ));
                 context.ui.text(&task.description);
             }
-            (None, true) => context
-                .ui
-                .json(&json!({ "ok": true, "task": null }), Layout::Pretty),
-            (None, false) => context
-                .ui
-                .say("no task is ready for you; wait for one with `pitcrew wait`"),
+            (None, true) => {
+                let mut answer = json!({ "ok": true, "task": null });
+                let unreadable = team.desk().tasks()?.unreadable;
+                if !unreadable.is_empty() {
+                    answer["unreadable"] = json!(unreadable);
+                }
+                context.ui.json(&answer, Layout::Pretty);
+            }
+            (None, false) => {
+                context
+                    .ui
+                    .say("no task is ready for you; wait for one with `pitcrew wait`");
+                for task in team.desk().tasks()?.unreadable {
+                    let (id, why) = (task.id, task.why);
+                    context.ui.say(&format!("task {id} cannot be read: {why}"));
+                }
+            }
         }
         Ok(Exit::Done)
     }

@@ -24,14 +24,15 @@ pub(super) struct Collect {
     #[arg(value_name = "NAME", conflicts_with = "dir")]
     name: Option<String>,
     /// A delivery folder: manifest.json and a LANE.result.md for each lane
-    #[arg(long, value_name = "DIR")]
-    dir: Option<PathBuf>,
+    #[arg(long, value_name = "DIR", num_args = 0..=1)]
+    dir: Option<Option<PathBuf>>,
 }
 
 impl Run for Collect {
     fn run(self, context: &mut Context<'_>) -> Result<Exit, Halt> {
         let collected = match (&self.dir, &self.name) {
-            (Some(dir), _) => delivery::collect(context, dir),
+            (Some(None), _) => return Ok(without_words(context)),
+            (Some(Some(dir)), _) => delivery::collect(context, dir),
             (None, Some(name)) => results::collect(context, name),
             (None, None) => return Ok(without_words(context)),
         };

@@ -17,7 +17,7 @@ use crate::context::{Context, OpenTeam};
 use crate::halt::{Exit, Halt};
 use crate::ui::{Layout, Ui};
 
-mod task_file;
+pub(super) mod task_file;
 
 /// The row of this command.
 pub(super) const ENTRY: Entry = Entry::new::<Init>("init", "Found a team, with members and tasks");
@@ -90,6 +90,9 @@ pub(super) fn found(project: &Project, name: Name, plan: &Plan) -> Result<Founde
     let blueprint = desk.draw_up(plan)?;
     let created = project.create_team_with(&team.name, &blueprint.team, &blueprint.tasks)?;
     if let Creation::Taken(there) = created {
+        if let Some(hollow) = project.hollow()?.iter().find(|name| name.as_str() == there) {
+            return Err(super::list::hollow(hollow));
+        }
         return Err(Refusal::TeamExists { team: there }.into());
     }
     desk.tell_founded(&blueprint);

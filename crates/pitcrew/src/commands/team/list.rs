@@ -50,9 +50,25 @@ impl Run for List {
 /// The teams of a project as JSON, by name.
 pub(super) fn teams(project: &Project) -> Result<Vec<Value>, Halt> {
     let names = project.teams()?.into_iter();
-    Ok(names
+    let mut rows: Vec<Value> = names
         .map(|name| row(&OpenTeam::of(project, name)))
-        .collect())
+        .collect();
+    for name in project.hollow()? {
+        let halt = hollow(&name);
+        rows.push(json!({
+            "name": name.as_str(), "state": "damaged", "code": halt.code(), "message": halt.message(),
+        }));
+    }
+    Ok(rows)
+}
+
+/// What is said of a folder that keeps a team's name and is no team.
+pub(super) fn hollow(name: &Name) -> Halt {
+    Halt::CannotRun {
+        code: "no_team_document",
+        why: format!("the folder {name} has no config.json, so it is no team"),
+        hint: "see what is in it, then remove it with `pitcrew team rm --force`",
+    }
 }
 
 /// One team as JSON. A team that cannot be read is listed with the reason.

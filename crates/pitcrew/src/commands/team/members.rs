@@ -47,8 +47,7 @@ impl Run for AddMember {
 
 /// Remove a member from a team
 ///
-/// Its mailbox stays readable and takes no more mail. A task that it holds can be taken back with
-/// `pitcrew task release --force`.
+/// Its mailbox stays readable and takes no more mail. The tasks that it has are pending again, for others to take.
 #[derive(Debug, clap::Args)]
 pub(super) struct RemoveMember {
     /// Its name
@@ -60,14 +59,22 @@ impl Run for RemoveMember {
     fn run(self, context: &mut Context<'_>) -> Result<Exit, Halt> {
         let team = context.open_team()?;
         context.leader_only(&team, "remove a member")?;
-        let member = team.desk().remove_member(&self.name)?;
+        let removed = team.desk().remove_member(&self.name)?;
+        let member = removed.member;
         if context.ui.json {
-            let answer = json!({ "ok": true, "member": member });
+            let mut answer = json!({ "ok": true, "member": member });
+            if !removed.tasks.is_empty() {
+                answer["givenBack"] = json!(removed.tasks);
+            }
             context.ui.json(&answer, Layout::Pretty);
         } else {
             context
                 .ui
                 .line(&format!("removed {} from team {}", member.name, team.name));
+            if !removed.tasks.is_empty() {
+                let tasks = removed.tasks.join(", ");
+                context.ui.say(&format!("given back: {tasks}"));
+            }
         }
         Ok(Exit::Done)
     }

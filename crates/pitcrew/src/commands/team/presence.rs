@@ -4,6 +4,7 @@
 //! |---|---|
 //! | a run that drives the team | `run.json` without an end, and its process is the very one |
 //! | a turn of a member | `workers/<name>/process.json` without an end, and its process is the very one |
+//! | an agent in a pane | `workers/<name>/pane.json`, and the pane's process is the very one |
 //! | whoever holds a task | the task in progress, however silent its owner is, until the team is shut down |
 //!
 //! A pid alone is no evidence: a process counts by its start time and boot. Where nobody can tell (another container),
@@ -12,6 +13,7 @@
 use pitcrew_core::Name;
 use pitcrew_core::refusal::NameKind;
 use pitcrew_core::task::{Status, Task};
+use pitcrew_runtime::panes::seat_of;
 use pitcrew_runtime::process::{Identity, Ladder, Mark, Presence, Reclaimed, reclaim};
 use pitcrew_runtime::run::record::{ProcessRecord, RunRecord};
 use pitcrew_store::StoreExt;
@@ -35,6 +37,7 @@ pub(crate) fn at_work(team: &OpenTeam) -> Result<Vec<String>, Halt> {
         .into_iter()
         .collect();
     found.extend(started(team)?.iter().map(Started::words));
+    found.extend(seated(team)?);
     // Nobody works on a task of a team that was shut down: that is what its leader has said.
     let tasks = match desk.shut_down_at()? {
         Some(_) => Vec::new(),
@@ -85,6 +88,14 @@ pub(super) fn stop(team: &OpenTeam) -> Result<Vec<String>, Halt> {
     Ok(stopped)
 }
 
+/// Whether what [`stop`] looks at can be looked at.
+///
+/// # Errors
+/// Why it cannot.
+pub(super) fn can_be_told(team: &OpenTeam) -> Result<(), Halt> {
+    started(team).map(drop)
+}
+
 fn may_run(presence: Presence) -> bool {
     matches!(presence, Presence::Alive | Presence::CannotTell(_))
 }
@@ -107,6 +118,23 @@ fn started(team: &OpenTeam) -> Result<Vec<Started>, Halt> {
                 process,
                 presence,
             }));
+        }
+    }
+    Ok(found)
+}
+
+/// The agents whose panes' processes are there, in words.
+fn seated(team: &OpenTeam) -> Result<Vec<String>, Halt> {
+    let desk = team.desk();
+    let mut found = Vec::new();
+    for member in &desk.roster()?.workers {
+        let Ok(name) = Name::new(NameKind::Member, &member.name) else {
+            continue;
+        };
+        if let Some(seat) = seat_of(&desk, &name)?
+            && seat.pane.process.presence() == Presence::Alive
+        {
+            found.push(format!("{name} (pane {})", seat.pane.pane_id));
         }
     }
     Ok(found)

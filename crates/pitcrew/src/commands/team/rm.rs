@@ -74,6 +74,11 @@ impl Rm {
             {
                 return Ok(removed(&team, &json!({})));
             }
+            Err(Halt::Refused(Refusal::TeamNotFound { .. }))
+                if project.hollow()?.contains(&team.name) =>
+            {
+                return Err(super::list::hollow(&team.name));
+            }
             Err(halt) => return Err(halt),
         };
         if !self.force {

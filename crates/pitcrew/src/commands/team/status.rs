@@ -6,6 +6,7 @@ use pitcrew_core::task::Task;
 use pitcrew_core::visible::{Lines, visible};
 use pitcrew_runtime::clock::Clock;
 use pitcrew_runtime::desk::{MemberStatus, TeamStatus};
+use pitcrew_runtime::panes::Standing;
 use serde_json::{Value, json};
 
 use super::{name_of, refuse};
@@ -13,6 +14,7 @@ use crate::cli::{Entry, Run};
 use crate::commands::limits::status::money_in_words;
 use crate::context::{CLOCK, Context};
 use crate::halt::{Exit, Halt};
+use crate::panes;
 use crate::ui::{Layout, Ui};
 
 /// The row of this command.
@@ -21,7 +23,8 @@ pub(crate) const ENTRY: Entry = Entry::new::<Status>("status", "Show how a team 
 /// Show how a team stands
 ///
 /// Tasks, members, and whether all is done. `hbStale` says that a member moved no task within the last 30 seconds: an
-/// agent that works through a long step is silent, and nothing is taken from it for that. Looking changes no file.
+/// agent that works through a long step is silent, and nothing is taken from it for that. Members in panes are judged by
+/// their process and their screen. Looking changes no file and starts nothing.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Status {
     /// The team; else --team or PITCREW_TEAM
@@ -33,11 +36,13 @@ impl Run for Status {
     fn run(self, context: &mut Context<'_>) -> Result<Exit, Halt> {
         let name = name_of(context, self.name.as_deref(), "status")?;
         match look(context, &name, None) {
-            Ok(status) => {
+            Ok((status, standings)) => {
                 if context.ui.json {
-                    context.ui.json(&answer(&status), Layout::Pretty);
+                    context
+                        .ui
+                        .json(&answer(&status, &standings), Layout::Pretty);
                 } else {
-                    write(context.ui, &status);
+                    write(context.ui, &status, &standings);
                 }
                 Ok(Exit::Done)
             }
@@ -51,22 +56,28 @@ pub(crate) fn look(
     context: &mut Context<'_>,
     name: &str,
     start: Option<&str>,
-) -> Result<TeamStatus, Halt> {
+) -> Result<(TeamStatus, Vec<Standing>), Halt> {
     let team = context.open_named(name, start)?;
-    Ok(team.desk().status()?)
+    let status = team.desk().status()?;
+    let standings = panes::standings(context, &team, &status.team)?;
+    Ok((status, standings))
 }
 
 /// The answer in the reference's form, with what it does not have behind.
-pub(crate) fn answer(status: &TeamStatus) -> Value {
+pub(crate) fn answer(status: &TeamStatus, standings: &[Standing]) -> Value {
     let worker = |member: &MemberStatus| {
+        let standing = standing_of(standings, &member.name);
         let mut worker = json!({
             "name": member.name,
             "paneId": member.pane_id,
-            "paneDead": member.gone,
+            "paneDead": is_dead(member, standing),
             "heartbeatStale": member.heartbeat_stale,
             "outboxNewCount": member.outbox_new,
             "unread": member.unread,
         });
+        if let Some(standing) = standing {
+            panes::describe(standing, &mut worker);
+        }
         if member.damaged > 0 {
             worker["damage"] = member.damaged.into();
         }
@@ -99,8 +110,19 @@ pub(crate) fn answer(status: &TeamStatus) -> Value {
     json!({ "ok": true, "config": status.team_as_written, "snapshot": snapshot })
 }
 
+fn standing_of<'a>(standings: &'a [Standing], member: &str) -> Option<&'a Standing> {
+    standings
+        .iter()
+        .find(|standing| standing.member.as_str() == member)
+}
+
+/// Whether a member's process is observed gone: that of its turn, or that of its pane.
+fn is_dead(member: &MemberStatus, standing: Option<&Standing>) -> bool {
+    member.gone || standing.is_some_and(Standing::is_over)
+}
+
 /// Writes the reference's page, and what it does not have as words.
-fn write(ui: &mut Ui, status: &TeamStatus) {
+fn write(ui: &mut Ui, status: &TeamStatus, standings: &[Standing]) {
     let team = &status.team;
     let session = team.tmux_session.as_deref().unwrap_or("-");
     ui.line(&format!(
@@ -116,13 +138,16 @@ fn write(ui: &mut Ui, status: &TeamStatus) {
     ui.line("");
     ui.line("Workers:");
     for member in &status.members {
+        let standing = standing_of(standings, &member.name);
+        let state = standing.map(|standing| format!("  {}", panes::state_in_words(standing)));
         ui.line(&format!(
-            "  {}  pane={}  dead={}  hbStale={}  new={}",
+            "  {}  pane={}  dead={}  hbStale={}  new={}{}",
             member.name,
             member.pane_id.as_deref().unwrap_or("-"),
-            member.gone,
+            is_dead(member, standing),
             member.heartbeat_stale,
-            member.outbox_new
+            member.outbox_new,
+            state.unwrap_or_default()
         ));
     }
     ui.line("");

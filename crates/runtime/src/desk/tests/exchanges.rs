@@ -139,7 +139,7 @@ fn who_waits_for_whom_and_why_is_told() {
     };
     desk.add_tasks(&[two]).unwrap();
     let waits = |reason: Wait| {
-        let all = desk.waits().unwrap();
+        let all = desk.waits().unwrap().waits;
         let found = all.into_iter().filter(move |wait| wait.reason == reason);
         found.map(|wait| (wait.member, wait.on)).collect::<Vec<_>>()
     };
@@ -182,9 +182,9 @@ fn nobody_waits_for_a_member_that_is_no_more_or_for_a_dead_letter() {
     desk.send(&as_member("ann"), "bob", &ask).unwrap();
     desk.send(&as_member("ann"), "cy", &ask).unwrap();
     desk.remove_member("bob").unwrap();
-    assert_eq!(desk.waits().unwrap().len(), 1);
+    assert_eq!(desk.waits().unwrap().waits.len(), 1);
     desk.take(&name("cy"), "r", 0).unwrap();
     crew.clock.advance(1);
     desk.take(&name("cy"), "r", 0).unwrap();
-    assert_eq!(desk.waits().unwrap(), []);
+    assert_eq!(desk.waits().unwrap().waits, []);
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::documents::{Heartbeat, Offset, OutboxOffset, Shutdown};
-use crate::port::StoreExt;
+use crate::port::{Store, StoreExt};
 use pitcrew_core::roster::{Recruit, Seat};
 use pitcrew_core::task::{Claimant, Readiness, Status, Task};
 
@@ -161,6 +161,7 @@ fn a_claim_and_its_end_are_written_as_the_reference_does() {
         "{text}"
     );
     assert!(text.ends_with("\"attempts\": 1,\n  \"result\": \"ok ☃\",\n  \"finishedAt\": \"2026-11-30T16:23:20.000Z\"\n}"), "{text}");
+    golden.store.settle(&id("4")).unwrap();
     assert!(!golden.store.folder().join("tasks/4.lock").exists());
 }
 
@@ -248,4 +249,30 @@ fn the_small_files_have_no_white_space_but_where_the_reference_has_it() {
             .starts_with("{\n  \"name\": \"t\",\n")
     );
     assert!(scene.text("config.json").ends_with("}\n"));
+}
+
+#[test]
+fn a_heartbeat_that_becomes_shorter_leaves_no_blanks() {
+    let scene = scene();
+    let worker = name("worker-1");
+    for (pid, alive) in [(4_000_000, false), (9, true), (10, false), (7, true)] {
+        let beat = |state: &mut Option<Heartbeat>| {
+            *state = Some(Heartbeat {
+                pid,
+                worker_name: "worker-1".into(),
+                team_name: "t".into(),
+                last_poll_at: "2026-11-30T16:22:29.488Z".into(),
+                turn_count: 2,
+                alive,
+            });
+            Ok::<_, ()>(())
+        };
+        scene.store.update(&worker, beat).unwrap().unwrap();
+        assert_eq!(
+            scene.text("workers/worker-1/heartbeat.json"),
+            format!(
+                r#"{{"pid":{pid},"workerName":"worker-1","teamName":"t","lastPollAt":"2026-11-30T16:22:29.488Z","turnCount":2,"alive":{alive}}}"#
+            )
+        );
+    }
 }

@@ -1,7 +1,7 @@
 //! The reference's mark beside a claimed task.
 
 use super::*;
-use crate::port::StoreExt;
+use crate::port::{Store, StoreExt};
 use pitcrew_core::task::{Claimant, Readiness, Status, Task};
 use std::time::Duration;
 
@@ -18,8 +18,22 @@ fn with_task() -> Scene {
 }
 
 fn claim(scene: &Scene, worker: &str) -> Result<(), pitcrew_core::Refusal> {
+    try_claim(scene, worker).unwrap()
+}
+
+fn finish(scene: &Scene, end: Status, now: Timestamp) {
+    let ended = scene.store.update(&id("1"), |task: &mut Option<Task>| {
+        task.as_mut().unwrap().finish("w1-token", end, None, now)
+    });
+    ended.unwrap().unwrap();
+}
+
+fn try_claim(
+    scene: &Scene,
+    worker: &str,
+) -> Result<Result<(), pitcrew_core::Refusal>, StoreFailure> {
     let worker = name(worker);
-    let claimed = scene.store.update(&id("1"), |task: &mut Option<Task>| {
+    scene.store.update(&id("1"), |task: &mut Option<Task>| {
         let claimant = Claimant {
             name: &worker,
             token: format!("{worker}-token"),
@@ -31,8 +45,7 @@ fn claim(scene: &Scene, worker: &str) -> Result<(), pitcrew_core::Refusal> {
         task.as_mut()
             .unwrap()
             .claim(&claimant, &Readiness::Ready, now)
-    });
-    claimed.unwrap()
+    })
 }
 
 fn mark(pid: u32, age_ms: i64) -> String {
@@ -54,8 +67,8 @@ fn is_ours(scene: &Scene) -> bool {
 fn orphans_are_replaced() {
     let orphans = [
         mark(dead(), 0),
-        mark(std::process::id(), 5_000),
-        mark(std::process::id(), -5_000),
+        mark(std::process::id(), 600_000),
+        mark(std::process::id(), -600_000),
         r#"{"owner":"theirs","pid":1}"#.into(),
         r#"{"owner":"theirs","pid":1,"claimedAt":"soon"}"#.into(),
         String::new(),
@@ -102,11 +115,33 @@ fn a_claim_of_the_reference_that_gives_up_lets_us_in() {
 }
 
 #[test]
-fn a_claim_of_the_reference_that_never_ends_is_waited_for_only_so_long() {
+fn a_claim_of_the_reference_that_never_ends_is_waited_for_only_so_long_and_kept() {
     let scene = with_task();
     scene.write("tasks/1.lock", &mark(std::process::id(), 900));
+    let refused = try_claim(&scene, "w1").unwrap_err();
+    assert_eq!(refused.code(), "claim_race");
+    assert!(scene.text("tasks/1.lock").contains("theirs"));
+}
+
+#[test]
+fn what_follows_from_an_end_is_owed_until_it_is_settled() {
+    let scene = with_task();
     claim(&scene, "w1").unwrap();
-    assert!(is_ours(&scene));
+    let now = Timestamp::from_millis(NOW);
+    let owed = |later: i64| {
+        let at = Timestamp::from_millis(NOW + later);
+        scene.store.take_over_ended(at).unwrap()
+    };
+    assert!(owed(10_000).is_empty(), "it is in progress");
+    finish(&scene, Status::Failed, now);
+    assert!(is_ours(&scene) && owed(0).is_empty(), "we are at it");
+    // The writer died.
+    scene.write("tasks/1.lock", &mark(dead(), 0));
+    assert_eq!(owed(0), [id("1")]);
+    assert!(owed(0).is_empty(), "one takes it over");
+    scene.store.settle(&id("1")).unwrap();
+    assert!(!scene.path("tasks/1.lock").exists());
+    assert!(owed(10_000).is_empty());
 }
 
 #[test]
@@ -134,11 +169,8 @@ fn the_mark_goes_with_the_claim_and_a_takeover_renews_it() {
     for end in [Status::Completed, Status::Failed] {
         let scene = with_task();
         claim(&scene, "w1").unwrap();
-        let now = Timestamp::from_millis(NOW);
-        let ended = scene.store.update(&id("1"), |task: &mut Option<Task>| {
-            task.as_mut().unwrap().finish("w1-token", end, None, now)
-        });
-        ended.unwrap().unwrap();
+        finish(&scene, end, Timestamp::from_millis(NOW));
+        scene.store.settle(&id("1")).unwrap();
         assert!(!scene.path("tasks/1.lock").exists());
     }
     let scene = with_task();

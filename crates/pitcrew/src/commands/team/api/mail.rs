@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use pitcrew_core::mailbox::{Draft, Intent};
+use pitcrew_core::name::LEADER;
 use pitcrew_core::refusal::NameKind;
 use pitcrew_core::{Name, Refusal};
 use pitcrew_runtime::desk::{Credentials, Which};
@@ -13,6 +14,7 @@ use crate::commands::broadcast as broadcasting;
 use crate::commands::inbox::{MessageStream, list_limited};
 use crate::context::OpenTeam;
 use crate::halt::{Exit, Halt};
+use crate::panes;
 
 fn done(value: Value) -> Result<Answer, Halt> {
     Ok(Answer::Object(value, Exit::Done))
@@ -26,6 +28,14 @@ impl Call<'_, '_> {
             intent: self.optional("intent")?.map(Intent::parse).transpose()?,
             idempotency_key: self.optional("idempotency_key")?.map(str::to_string),
         })
+    }
+
+    /// The id of the message that is meant. Another program's message may have an empty one.
+    fn message_id(&self) -> Result<&str, Refusal> {
+        match self.fields.get("message_id") {
+            Some(Value::String(id)) => Ok(id),
+            _ => self.required("message_id"),
+        }
     }
 
     fn from(&self, team: &OpenTeam) -> Result<Credentials, Refusal> {
@@ -91,20 +101,46 @@ pub(super) fn send(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
     call.required("from")?;
     let team = call.open()?;
     let sent = team.desk().send(&call.from(&team)?, &to, &draft)?;
-    done(json!({ "ok": true, "messageId": sent.id, "nudged": false }))
+    let wakened = panes::wake_one(call.context, &team, &sent, &draft);
+    let mut answer = json!({ "ok": true, "messageId": sent.id, "nudged": wakened.is_woken() });
+    panes::tell(&wakened, &mut answer);
+    done(answer)
 }
 
 /// `broadcast`
 pub(super) fn broadcast(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
-    let draft = call.draft()?;
     let team = call.open()?;
+    let is_nothing = match call.fields.get("body") {
+        None | Some(Value::Null) => true,
+        Some(Value::String(body)) => body.is_empty(),
+        Some(_) => false,
+    };
+    if is_nothing {
+        return broadcast_of_nothing(call, &team);
+    }
+    let draft = call.draft()?;
     let outcome = team.desk().broadcast(&call.from(&team)?, &draft)?;
     let exit = if broadcasting::exit(&outcome) == Exit::Done {
         Exit::Done
     } else {
         Exit::Refused
     };
-    Ok(Answer::Object(broadcasting::answer(&outcome), exit))
+    let woken = broadcasting::wake_all(call.context, &team, &outcome, &draft);
+    Ok(Answer::Object(broadcasting::answer(&outcome, &woken), exit))
+}
+
+/// A broadcast without a body, which the reference answers for each recipient: `ok`, and nobody got it.
+fn broadcast_of_nothing(call: &Call<'_, '_>, team: &OpenTeam) -> Result<Answer, Halt> {
+    let desk = team.desk();
+    let roster = desk.roster()?;
+    let speaker = desk.speaker(&roster, &call.from(team)?)?;
+    let members = roster.workers.iter().map(|member| member.name.as_str());
+    let errors: Vec<String> = members
+        .chain(std::iter::once(LEADER))
+        .filter(|name| *name != speaker.name.as_str())
+        .map(|name| format!("{name}: invalid_input"))
+        .collect();
+    done(json!({ "ok": true, "recipients": [], "messageIds": [], "errors": errors }))
 }
 
 /// `mailbox-list`
@@ -130,8 +166,8 @@ pub(super) fn list(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
 /// `mailbox-mark-delivered`
 pub(super) fn mark_delivered(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
     let (team, owner) = call.own_mailbox()?;
-    team.desk()
-        .acknowledge(&owner, &[call.required("message_id")?])?;
+    // Again is a second receipt, as the reference writes it.
+    team.desk().mark_delivered(&owner, call.message_id()?)?;
     done(json!({ "ok": true }))
 }
 

@@ -65,7 +65,14 @@ pub(super) fn claim_next(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
     let team = call.open()?;
     match team.desk().claim_next(&call.worker(&team)?, lease)? {
         Some(task) => claimed(&team, &task),
-        None => done(json!({ "ok": true, "task": null })),
+        None => {
+            let mut answer = json!({ "ok": true, "task": null });
+            let unreadable = team.desk().tasks()?.unreadable;
+            if !unreadable.is_empty() {
+                answer["unreadable"] = json!(unreadable);
+            }
+            done(answer)
+        }
     }
 }
 

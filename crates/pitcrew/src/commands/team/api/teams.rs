@@ -96,14 +96,15 @@ pub(super) fn list(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
 pub(super) fn status(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
     let name = call.required("team_name")?.to_string();
     let start = call.optional("cwd")?.map(str::to_string);
-    let status = looking::look(call.context, &name, start.as_deref())?;
-    done(looking::answer(&status))
+    let (status, standings) = looking::look(call.context, &name, start.as_deref())?;
+    done(looking::answer(&status, &standings))
 }
 
 /// `list-members`
 pub(super) fn members(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
     let team = call.open_known()?;
-    done(json!({ "ok": true, "team": team.name, "members": who::members(&team)? }))
+    let members = who::members(call.context, &team)?;
+    done(json!({ "ok": true, "team": team.name, "members": members }))
 }
 
 /// `add-member`
@@ -121,14 +122,19 @@ pub(super) fn remove_member(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
     let name = call.required("name")?.to_string();
     let team = call.open_known()?;
     call.context.leader_only(&team, "remove a member")?;
-    done(json!({ "ok": true, "member": team.desk().remove_member(&name)? }))
+    let removed = team.desk().remove_member(&name)?;
+    let mut answer = json!({ "ok": true, "member": removed.member });
+    if !removed.tasks.is_empty() {
+        answer["givenBack"] = json!(removed.tasks);
+    }
+    done(answer)
 }
 
 /// `shutdown-team`
 pub(super) fn shutdown(call: &mut Call<'_, '_>) -> Result<Answer, Halt> {
     let name = call.required("team_name")?.to_string();
     let start = call.optional("cwd")?.map(str::to_string);
-    let ended = ending::shut_down(call.context, &name, start.as_deref())?;
+    let ended = ending::shut_down(call.context, &name, start.as_deref(), ending::GRACE)?;
     done(ended.value())
 }
 

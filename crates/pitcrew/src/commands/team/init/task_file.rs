@@ -26,7 +26,7 @@ struct TaskTable {
 }
 
 /// The tasks in `text`, which was read from `file`.
-pub(super) fn read(text: &str, file: &str) -> Result<Vec<TaskPlan>, Halt> {
+pub(in crate::commands::team) fn read(text: &str, file: &str) -> Result<Vec<TaskPlan>, Halt> {
     let read: TaskFile = toml::from_str(text).map_err(|refused| Halt::Input {
         what: file.to_string(),
         why: refused.to_string().trim_end().to_string(),

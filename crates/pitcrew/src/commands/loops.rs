@@ -16,6 +16,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::cli::failed_answer;
+use crate::commands::team::monitor;
 use crate::context::{CLOCK, Context};
 use crate::halt::{Exit, Halt};
 use crate::hints;
@@ -50,6 +51,24 @@ impl Starting {
     }
 }
 
+/// What every step takes.
+#[derive(Debug, clap::Args)]
+struct Saying {
+    /// Say nothing: the exit status is the answer
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+impl Saying {
+    fn voice(&self) -> Voice {
+        if self.quiet {
+            Voice::Quiet
+        } else {
+            Voice::Loud
+        }
+    }
+}
+
 /// The loops of `project`.
 fn loops(project: &Project) -> Loops<'_> {
     Loops::of(project, &CLOCK)
@@ -60,13 +79,19 @@ fn shown(limit: Option<i64>) -> String {
     limit.map_or_else(|| "null".to_string(), |limit| limit.to_string())
 }
 
-/// Answers that a loop was started.
-fn started(context: &mut Context<'_>, state: &impl Serialize, words: &str) -> Exit {
+/// Answers that a loop was started, and sees to it that somebody watches over it.
+fn started(
+    context: &mut Context<'_>,
+    project: &Project,
+    state: &impl Serialize,
+    words: &str,
+) -> Exit {
     if context.ui.json {
         context.ui.json(&json!(state), Layout::Pretty);
     } else {
         context.ui.line(words);
     }
+    monitor::ensure(context, project);
     Exit::Done
 }
 

@@ -58,7 +58,32 @@ struct Known {
 /// All profiles.
 #[derive(Debug, Clone, Default)]
 pub struct Profiles {
-    known: BTreeMap<String, Result<Known, ProfileError>>,
+    known: Shelf<Known>,
+}
+
+/// Files by the name of what they define, as either half of the profiles keeps them.
+pub(super) type Shelf<K> = BTreeMap<String, Result<K, ProfileError>>;
+
+/// What stands under `name`, exactly.
+pub(super) fn usable<'a, K>(shelf: &'a Shelf<K>, name: &str) -> Result<&'a K, ProfileAbsent> {
+    match shelf.get(name) {
+        Some(known) => known.as_ref().map_err(|error| error.clone().into()),
+        None => Err(unknown(shelf, name).into()),
+    }
+}
+
+/// That nothing stands under `given`, and what does.
+pub(super) fn unknown<K>(shelf: &Shelf<K>, given: &str) -> UnknownProfile {
+    UnknownProfile {
+        given: given.to_string(),
+        known: names(shelf).map(str::to_string).collect(),
+        nearest: nearest(given, names(shelf)),
+    }
+}
+
+fn names<K>(shelf: &Shelf<K>) -> impl Iterator<Item = &str> {
+    let usable = shelf.iter().filter(|(_, known)| known.is_ok());
+    usable.map(|(name, _)| name.as_str())
 }
 
 /// A file of one origin that is not yet laid over what it extends.
@@ -92,10 +117,7 @@ impl Profiles {
 
     /// The names of all that can be used, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.known
-            .iter()
-            .filter(|(_, known)| known.is_ok())
-            .map(|(name, _)| name.as_str())
+        names(&self.known)
     }
 
     /// All that can be used, by name.
@@ -117,25 +139,13 @@ impl Profiles {
     /// [`ProfileAbsent::Unknown`] with the known names and the nearest one, or [`ProfileAbsent::Unusable`] with what
     /// is wrong with its file.
     pub fn get(&self, name: &str) -> Result<&Profile, ProfileAbsent> {
-        match self.known.get(name) {
-            Some(Ok(known)) => Ok(&known.profile),
-            Some(Err(error)) => Err(error.clone().into()),
-            None => Err(self.unknown(name).into()),
-        }
+        usable(&self.known, name).map(|known| &known.profile)
     }
 
     /// The known name that `given` most likely meant.
     #[must_use]
     pub fn nearest(&self, given: &str) -> Option<String> {
         nearest(given, self.names())
-    }
-
-    fn unknown(&self, given: &str) -> UnknownProfile {
-        UnknownProfile {
-            given: given.to_string(),
-            known: self.names().map(str::to_string).collect(),
-            nearest: self.nearest(given),
-        }
     }
 
     fn add(
@@ -213,7 +223,10 @@ impl Profiles {
         let table = match &one.file.extends {
             None => one.table.clone(),
             Some(base) => {
-                let below = self.known.get(base).ok_or_else(|| self.unknown(base));
+                let below = self
+                    .known
+                    .get(base)
+                    .ok_or_else(|| unknown(&self.known, base));
                 let below = below.map_err(|unknown| ProfileError::UnknownBase {
                     path: one.path.clone(),
                     unknown,

@@ -6,16 +6,15 @@
 //!
 //! Not here: judging a screen (core), and finding the files.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use pitcrew_core::name::nearest;
 use pitcrew_core::screen::{Facts, Reading, Signature, judge};
 use pitcrew_core::submit::{Keys, Plan, PlanRefused};
 use serde::Deserialize;
 
 use super::file::{lay_over, position};
-use super::{Origin, ProfileAbsent, ProfileError, UnknownProfile};
+use super::known::{Shelf, unknown, usable};
+use super::{Origin, ProfileAbsent, ProfileError};
 
 const BUILT_IN: [(&str, &str); 7] = [
     ("bash.toml", include_str!("../../profiles/panes/bash.toml")),
@@ -128,7 +127,7 @@ struct Known {
 /// All pane halves, by the profile's name.
 #[derive(Debug, Clone, Default)]
 pub struct PaneProfiles {
-    known: BTreeMap<String, Result<Known, ProfileError>>,
+    known: Shelf<Known>,
 }
 
 impl PaneProfiles {
@@ -173,20 +172,7 @@ impl PaneProfiles {
     /// # Errors
     /// [`ProfileAbsent::Unknown`] with the known names, or [`ProfileAbsent::Unusable`] with what is wrong with its file.
     pub fn get(&self, name: &str) -> Result<&PaneProfile, ProfileAbsent> {
-        match self.known.get(name) {
-            Some(Ok(known)) => Ok(&known.profile),
-            Some(Err(error)) => Err(error.clone().into()),
-            None => Err(self.unknown(name).into()),
-        }
-    }
-
-    fn unknown(&self, given: &str) -> UnknownProfile {
-        let names = || self.iter().map(|profile| profile.name.as_str());
-        UnknownProfile {
-            given: given.to_owned(),
-            known: names().map(str::to_owned).collect(),
-            nearest: nearest(given, names()),
-        }
+        usable(&self.known, name).map(|known| &known.profile)
     }
 
     fn add(&mut self, path: &Path, text: &str, origin: Origin) {
@@ -219,7 +205,7 @@ impl PaneProfiles {
                     .get(base)
                     .ok_or_else(|| ProfileError::UnknownBase {
                         path: path.to_path_buf(),
-                        unknown: self.unknown(base),
+                        unknown: unknown(&self.known, base),
                     })?;
                 let mut whole = below.as_ref().map_err(Clone::clone)?.table.clone();
                 lay_over(&mut whole, table);

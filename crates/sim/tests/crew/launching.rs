@@ -183,10 +183,12 @@ fn an_agent_that_ends_at_once_takes_the_whole_launch_back() {
         .json();
     assert_eq!(refused["code"], "ended_at_once");
     let words = refused["error"].as_str().unwrap();
+    // tmux does not always tell the status of a pane that has ended: then none may be named.
     assert!(
-        words.contains("status 3") && words.contains("no licence found"),
+        words.contains("status 3") || !words.contains("status"),
         "{words}"
     );
+    assert!(words.ends_with("no licence found"), "{words}");
     assert!(!camp.team("alpha", "").exists());
     assert_eq!(
         camp.tmux(&["list-sessions", "-F", "#{session_name}"]),

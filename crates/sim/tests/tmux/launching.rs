@@ -221,7 +221,8 @@ fn fresh_agents_are_waited_for_side_by_side_and_each_has_its_answer() {
         "{answers:?}"
     );
     assert_eq!(answers[3], Readiness::Gone);
-    assert_eq!(answers[4], Readiness::Exited(Some(7)));
+    // Some versions of tmux never tell the status of a process that ended after its terminal.
+    assert!(matches!(answers[4], Readiness::Exited(Some(7) | None)));
     assert_eq!(answers[5], Readiness::Late("the screen is blank".into()));
     for fake in [&asks, &trusts] {
         assert_eq!(fake.bytes(), "");

@@ -2,9 +2,8 @@
 
 use pitcrew_core::loops::{Mode, Opening, Ralph};
 
-use super::{Starting, Voice, cancel, loops, shown, started, status, step};
+use super::{Saying, Starting, cancel, loops, shown, started, status, step};
 use crate::cli::{Entry, Run};
-use crate::commands::team::monitor;
 use crate::context::Context;
 use crate::halt::{Exit, Halt};
 
@@ -49,9 +48,8 @@ struct Status {}
 /// Iterations are counted by the agent's hook, slices by this.
 #[derive(Debug, clap::Args)]
 struct Tick {
-    /// Say nothing: the exit status is the answer
-    #[arg(long, short)]
-    quiet: bool,
+    #[command(flatten)]
+    saying: Saying,
 }
 
 /// End the loop
@@ -69,9 +67,7 @@ impl Run for Start {
             state.iteration,
             shown(state.max_iterations)
         );
-        let exit = started(context, &state, &words);
-        monitor::ensure(context, &project);
-        Ok(exit)
+        Ok(started(context, &project, &state, &words))
     }
 }
 
@@ -91,11 +87,6 @@ impl Run for Status {
 impl Run for Tick {
     fn run(self, context: &mut Context<'_>) -> Result<Exit, Halt> {
         let project = context.project(None)?;
-        let voice = if self.quiet {
-            Voice::Quiet
-        } else {
-            Voice::Loud
-        };
         let words = |state: &Ralph| {
             format!(
                 "ralph tick → completedSlices={} (iter {}/{} is hook-owned)",
@@ -105,7 +96,13 @@ impl Run for Tick {
             )
         };
         let done = loops(&project).tick();
-        step(context, done, voice, words, "ralph tick failed")
+        step(
+            context,
+            done,
+            self.saying.voice(),
+            words,
+            "ralph tick failed",
+        )
     }
 }
 

@@ -2,9 +2,8 @@
 
 use pitcrew_core::loops::{Mode, Opening, Ultraqa, Verdict};
 
-use super::{Starting, Voice, cancel, loops, say_no, shown, started, status, step};
+use super::{Saying, Starting, cancel, loops, say_no, shown, started, status, step};
 use crate::cli::{Entry, Run};
-use crate::commands::team::monitor;
 use crate::context::Context;
 use crate::halt::{Exit, Halt};
 
@@ -50,9 +49,8 @@ struct Cycle {
     /// pass, fail or pending
     #[arg(value_name = "VERDICT")]
     verdict: String,
-    /// Say nothing: the exit status is the answer
-    #[arg(long, short)]
-    quiet: bool,
+    #[command(flatten)]
+    saying: Saying,
 }
 
 /// End the loop
@@ -70,9 +68,7 @@ impl Run for Start {
             state.cycle_count,
             shown(state.max_cycles)
         );
-        let exit = started(context, &state, &words);
-        monitor::ensure(context, &project);
-        Ok(exit)
+        Ok(started(context, &project, &state, &words))
     }
 }
 
@@ -100,11 +96,6 @@ impl Run for Cycle {
             return Ok(say_no(context.ui, &message));
         };
         let project = context.project(None)?;
-        let voice = if self.quiet {
-            Voice::Quiet
-        } else {
-            Voice::Loud
-        };
         let words = |state: &Ultraqa| {
             format!(
                 "ultraqa cycle → {}/{} verdict={}",
@@ -114,7 +105,7 @@ impl Run for Cycle {
             )
         };
         let done = loops(&project).cycle(verdict);
-        step(context, done, voice, words, "ultraqa cycle")
+        step(context, done, self.saying.voice(), words, "ultraqa cycle")
     }
 }
 

@@ -4,7 +4,6 @@ use pitcrew_core::loops::{Mode, Opening, Ultrawork};
 
 use super::{Starting, cancel, loops, started, status};
 use crate::cli::{Entry, Run};
-use crate::commands::team::monitor;
 use crate::context::Context;
 use crate::halt::{Exit, Halt};
 
@@ -59,9 +58,7 @@ impl Run for Start {
         };
         let (state, _) = loops(&project).start(&wish, open)?;
         let words = format!("ultrawork started: {}", state.objective);
-        let exit = started(context, &state, &words);
-        monitor::ensure(context, &project);
-        Ok(exit)
+        Ok(started(context, &project, &state, &words))
     }
 }
 

@@ -50,7 +50,7 @@ pub use identity::{Blindness, Identity, Presence};
 pub use interrupts::{Interrupt, Interrupts, Source, Urgency};
 pub use launch::{Ask, Input, Ladder, Launch};
 pub use mark::{Mark, MarkError};
-pub use orphans::{Orphan, Orphanage};
+pub use orphans::{Closed, Orphan, Orphanage};
 pub use reclaim::{Reclaimed, Swept, reclaim, sweep};
 pub use spawn_error::SpawnError;
 

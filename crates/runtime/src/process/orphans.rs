@@ -6,15 +6,19 @@
 //! orphan of one; where that is not known (it had children before), nothing is adopted and nobody is ended. Orphans
 //! that have ended are collected. A signal reaches the process that was meant or nobody.
 //!
-//! Not here: whose turn left an orphan behind. Only Linux hands over orphans; elsewhere there are none to be found.
+//! Not here: whose turn left an orphan behind, and which are meant to stay (what a file says of a process is easily
+//! forged; which file it runs and holds open is the system's word). Only Linux hands over orphans; elsewhere there are none to be found.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStringExt;
+use std::path::Path;
 
 use rustix::process::Signal;
 
-use super::identity::Identity;
+use super::identity::{Identity, Presence};
 use super::kin::{Sent, add_descendants, collect, signal_one};
-use super::table::{Stat, Table};
+use super::table::{FileKey, Stat, Table};
 
 /// The orphans of this program, from its making until it is dropped.
 #[derive(Debug)]
@@ -22,12 +26,25 @@ pub struct Orphanage {
     table: Table,
 }
 
+/// Why no orphans are taken in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Closed {
+    /// The system hands over none.
+    #[error("this system hands over no orphans")]
+    NotHere,
+    /// This program had children before: theirs could not be told from ours.
+    #[error("this program had other processes as its children before it began")]
+    HasChildren,
+}
+
 /// A process that was left behind.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Orphan {
     stat: Stat,
     /// Its program and arguments, as far as they can be read.
     pub command: String,
+    words: Vec<OsString>,
+    table: Table,
 }
 
 impl Orphan {
@@ -43,6 +60,40 @@ impl Orphan {
         (self.stat.pid, self.stat.start_time)
     }
 
+    /// The words it was started with, its program's among them.
+    #[must_use]
+    pub fn words(&self) -> &[OsString] {
+        &self.words
+    }
+
+    /// Whether this very process was written down as `recorded`.
+    #[must_use]
+    pub fn is(&self, recorded: &Identity) -> bool {
+        (recorded.pid, recorded.start_time) == (self.stat.pid, Some(self.stat.start_time))
+            && recorded.presence() == Presence::Alive
+    }
+
+    /// Whether it runs the very file that this program was started from, whatever its words say.
+    #[must_use]
+    pub fn is_this_program(&self) -> bool {
+        let own = self.table.program(std::process::id());
+        own.is_some() && own == self.table.program(self.stat.pid)
+    }
+
+    /// Whether it runs the file at `path`.
+    #[must_use]
+    pub fn runs(&self, path: &Path) -> bool {
+        let wanted = FileKey::at(path);
+        wanted.is_some() && wanted == self.table.program(self.stat.pid)
+    }
+
+    /// Whether its standard input is the file at `path`.
+    #[must_use]
+    pub fn reads_from(&self, path: &Path) -> bool {
+        let wanted = FileKey::at(path);
+        wanted.is_some() && wanted == self.table.standard_input(self.stat.pid)
+    }
+
     /// Whether the process `leader`, or what it started, can have started it.
     #[must_use]
     pub fn can_be_of(&self, leader: &Identity) -> bool {
@@ -52,18 +103,21 @@ impl Orphan {
 }
 
 impl Orphanage {
-    /// Takes in orphans from now on. `None` where the system does not hand them over, or when this program has
-    /// children already: theirs could not be told from ours.
-    #[must_use]
-    pub fn open() -> Option<Self> {
+    /// Takes in orphans from now on.
+    ///
+    /// # Errors
+    /// [`Closed`], and nothing is taken in.
+    pub fn open() -> Result<Self, Closed> {
         let table = Table::default();
         let own = std::process::id();
-        let all = table.all().ok()?;
-        let has_children = all.iter().any(|stat| stat.parent == own);
-        if has_children || !adopt(true_pid()) {
-            return None;
+        let all = table.all().map_err(|_| Closed::NotHere)?;
+        if all.iter().any(|stat| stat.parent == own) {
+            return Err(Closed::HasChildren);
         }
-        Some(Self { table })
+        match adopt(true_pid()) {
+            true => Ok(Self { table }),
+            false => Err(Closed::NotHere),
+        }
     }
 
     /// Everybody who runs, is handed to us and is none of the `led`, the first processes of the groups that are not
@@ -90,16 +144,18 @@ impl Orphanage {
     fn orphan(&self, stat: Stat) -> Orphan {
         const LONGEST: usize = 80;
         let words = self.table.command_line(stat.pid).unwrap_or_default();
-        let words: Vec<_> = words
-            .iter()
-            .map(|word| String::from_utf8_lossy(word))
-            .collect();
-        let command = words.join(" ");
+        let words: Vec<OsString> = words.into_iter().map(OsString::from_vec).collect();
+        let command = words.join(OsStr::new(" ")).to_string_lossy().into_owned();
         let command = match command.char_indices().nth(LONGEST) {
             Some((end, _)) => format!("{}…", &command[..end]),
             None => command,
         };
-        Orphan { stat, command }
+        Orphan {
+            stat,
+            command,
+            words,
+            table: self.table.clone(),
+        }
     }
 
     /// Kills an orphan with all that it started. Answers whether the system let us.

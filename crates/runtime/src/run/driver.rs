@@ -22,7 +22,7 @@ use super::scheduler::{
 use super::{RunError, Scene, Setup, Tools, Watcher, own};
 use crate::clock::{Clock, Watch};
 use crate::desk::{Desk, NotDone, Unsaid};
-use crate::process::{Control, Ended, Interrupts, Orphan, Orphanage, Urgency};
+use crate::process::{Closed, Control, Ended, Interrupts, Orphan, Orphanage, Urgency};
 
 mod books;
 mod looking;
@@ -30,6 +30,7 @@ pub(super) mod notices;
 mod orphans;
 mod outcome;
 mod plan;
+mod staying;
 mod turns;
 
 /// The longest that the loop sleeps, so that a machine that slept is noticed.
@@ -82,7 +83,7 @@ pub(super) struct Driver<'a> {
     /// The members whose agents have joined and neither left nor crashed.
     joined: BTreeSet<Name>,
     /// Where the system hands over orphans, who may have left them, and those that are ended.
-    orphanage: Option<Orphanage>,
+    orphanage: Result<Orphanage, Closed>,
     suspects: BTreeMap<(u32, u64), BTreeSet<Name>>,
     doomed: Vec<Orphan>,
     ended_orphans: BTreeSet<(u32, u64)>,
@@ -302,6 +303,7 @@ impl<'a> Driver<'a> {
             folder: self.ground.store.folder().to_path_buf(),
         };
         self.tell(&fact);
+        self.tell_who_is_not_found();
         self.handle(Event::Board(board));
         for seat in 0..self.gears.len() {
             self.look_at_mail(seat);

@@ -5,6 +5,7 @@
 //! | a turn which still runs can have started | remembered, with everybody who can have left it |
 //! | none of them can have started | ended |
 //! | is there when the run ends | ended |
+//! | pitcrew put into the background itself | left alone (the source of `staying`) |
 //!
 //! Always holds: what belongs to a turn that still runs is not touched, and nobody is ended without a word.
 
@@ -12,7 +13,8 @@ use std::time::Duration;
 
 use super::super::scheduler::SeatNo;
 use super::Driver;
-use crate::process::{Identity, Orphan};
+use super::staying::is_meant_to_stay;
+use crate::process::{Closed, Identity, Orphan};
 
 /// How long ended orphans may take to disappear.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -21,14 +23,19 @@ const PATIENCE: Duration = Duration::from_secs(3);
 const COLLECT_MS: i64 = 10_000;
 
 impl Driver<'_> {
+    /// Says so when what hides from its turn will not be found although the system could.
+    pub(super) fn tell_who_is_not_found(&mut self) {
+        if let Err(closed @ Closed::HasChildren) = &self.orphanage {
+            let why = closed.to_string();
+            self.note(format!("what hides from its turn will not be found: {why}"));
+        }
+    }
+
     /// Looks after a turn of `seat`, whose first process was `leader`.
     pub(super) fn look_for_orphans(&mut self, seat: SeatNo, leader: &Identity) {
-        let Some(orphanage) = &self.orphanage else {
-            return;
-        };
         let led = self.led();
         self.collected_ms = self.seen_ms;
-        for orphan in orphanage.look(&led.iter().map(|(_, led)| led.clone()).collect::<Vec<_>>()) {
+        for orphan in self.orphans() {
             let mut suspects = self.suspects.remove(&orphan.key()).unwrap_or_default();
             if orphan.can_be_of(leader) {
                 suspects.insert(self.gears[seat].name().clone());
@@ -50,21 +57,14 @@ impl Driver<'_> {
             return;
         }
         self.collected_ms = self.seen_ms;
-        let led: Vec<Identity> = self.led().into_iter().map(|(_, led)| led).collect();
-        if let Some(orphanage) = &self.orphanage {
-            let _they_may_belong_to_turns = orphanage.look(&led);
-        }
+        let _they_may_belong_to_turns = self.orphans();
     }
 
     /// Ends everybody who is left when no turn runs any more, and waits until they are gone.
     pub(super) async fn end_orphans(&mut self) {
         let begin = tokio::time::Instant::now();
         loop {
-            let led: Vec<Identity> = self.led().into_iter().map(|(_, led)| led).collect();
-            let left = match &self.orphanage {
-                Some(orphanage) => orphanage.look(&led),
-                None => return,
-            };
+            let left = self.orphans();
             if left.is_empty() {
                 return;
             }
@@ -84,12 +84,23 @@ impl Driver<'_> {
         }
     }
 
+    /// Everybody who is left behind and not meant to stay.
+    fn orphans(&self) -> Vec<Orphan> {
+        let Ok(orphanage) = &self.orphanage else {
+            return Vec::new();
+        };
+        let led: Vec<Identity> = self.led().into_iter().map(|(_, led)| led).collect();
+        let mut all = orphanage.look(&led);
+        all.retain(|orphan| !is_meant_to_stay(orphan, &self.setup));
+        all
+    }
+
     fn end_doomed(&mut self) {
         for orphan in std::mem::take(&mut self.doomed) {
             let ended = self
                 .orphanage
                 .as_ref()
-                .is_some_and(|house| house.end(&orphan));
+                .is_ok_and(|house| house.end(&orphan));
             if ended && self.ended_orphans.insert(orphan.key()) {
                 self.tell_of(&orphan);
             }

@@ -421,3 +421,33 @@ fn a_price_that_one_member_showed_lets_the_others_of_its_kind_run_beside_each_ot
     assert_eq!(status, Some(0), "{seen:#?}");
     assert_eq!(limits(&crew)["used"]["cost"], 300_000);
 }
+
+#[test]
+fn f1_a_budget_that_is_set_while_turns_of_unknown_price_run_lets_nothing_begin_beside_them() {
+    let turn = r#"echo x >> began; until test -e "go-$PITCREW_AGENT"; do sleep 0.02; done; echo '{"type":"used","in":900,"out":100,"usd":0.4}'; echo '{"type":"result","text":"fine"}'"#;
+    // Three are at work, each with a second task to come.
+    let crew = crowd("tpm = 1000000", 3, 6, &[turn; 6]);
+    let mut run = crew.start(&[]);
+    for _ in 0..3 {
+        run.until(|fact| fact["event"] == "turn_started");
+    }
+    while crew.read("began").lines().count() < 3 {
+        std::thread::yield_now();
+    }
+    crew.call(["limits", "set", "--team", "team", "--budget", "1.0"])
+        .ended(0);
+    let reserved = || limits(&crew)["reserved"]["cost"].as_u64().unwrap();
+    while reserved() != 1_000_000 {
+        std::thread::yield_now();
+    }
+    // The first price that is seen is what the two others hold from then on, and there is no room for a fourth.
+    crew.write("go-m1", "");
+    run.until(|fact| fact["event"] == "member_waits" && fact["reason"] == "rate_limit");
+    assert_eq!(reserved(), 600_000);
+    crew.write("go-m2", "");
+    crew.write("go-m3", "");
+    let (status, seen, _) = run.end();
+    assert_eq!(status, Some(5), "{seen:#?}");
+    assert_eq!(facts(&seen, "turn_started").len(), 3, "{seen:#?}");
+    assert_eq!(limits(&crew)["used"]["cost"], 1_200_000);
+}

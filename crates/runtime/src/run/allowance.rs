@@ -15,7 +15,7 @@
 //! no model and are not asked for; what they start can ask for itself (`pitcrew limits run`).
 
 use pitcrew_core::limiter::input::MOST_TOKENS;
-use pitcrew_core::limiter::{Limiter, Report, ReservationId};
+use pitcrew_core::limiter::{Hold, Limiter, Limits, Report, ReservationId};
 use pitcrew_core::price::{Micros, PriceTable, TokenUse};
 use pitcrew_core::{Name, Refusal, TaskId, Timestamp};
 
@@ -58,6 +58,10 @@ pub(super) struct Allowance {
     tokens: u64,
     /// What it is taken to have cost when nobody says it.
     guess: Option<Micros>,
+    /// What such turns were paid for, as far as that was known when it began.
+    paid: Option<Micros>,
+    /// The money that it holds.
+    holds: Option<Micros>,
 }
 
 /// What a turn is expected to use.
@@ -136,7 +140,13 @@ pub(super) fn reserve(
     });
     let tokens = expected.tokens;
     match asked {
-        Ok(Admission::Reserved { id, .. }) => Ok(Answer::Go(Some(Allowance { id, tokens, guess }))),
+        Ok(Admission::Reserved { id, .. }) => Ok(Answer::Go(Some(Allowance {
+            id,
+            tokens,
+            guess,
+            paid: expected.paid,
+            holds: cost,
+        }))),
         Ok(Admission::Uncounted { why }) => Ok(Answer::Uncounted(why)),
         Err(NotDone::Refused(Refusal::BudgetExceeded(facts)))
             if is_alone && facts.spent < facts.budget =>
@@ -216,16 +226,14 @@ fn estimate(
     let price = gear.entry.model.as_deref();
     let price = price.and_then(|model| prices.find(model));
     let lately = &gear.lately.0;
+    let paid = paid(gear, shown);
     let status = limiter.map(|limiter| limiter.status(desk.now()));
     let used = status.and_then(|status| Some(status.members.get(gear.name())?.used));
     let used = used.filter(|used| used.requests > 0);
     if let Some(tokens) = lately.iter().map(total).max() {
-        let each = lately
-            .iter()
-            .map(|usage| cost(usage, gear.entry.model.as_deref()));
         return Estimate {
             tokens: tokens.max(prompt),
-            paid: each.flatten().max().or_else(|| shown.most(gear)),
+            paid,
             priced: None,
         };
     }
@@ -238,9 +246,47 @@ fn estimate(
         tokens: average.map_or(prompt.saturating_add(FIRST_OUTPUT), |(tokens, _)| {
             tokens.max(prompt)
         }),
-        paid: shown.most(gear).or(own),
+        paid: paid.or(own),
         priced: price.map(|price| price.estimate(prompt, FIRST_OUTPUT)),
     }
+}
+
+/// The most that the last turns of a member cost, else the last turns like its own.
+fn paid(gear: &Gear, shown: &Shown) -> Option<Micros> {
+    let model = gear.entry.model.as_deref();
+    let own = gear.lately.0.iter().map(|usage| cost(usage, model));
+    own.flatten().max().or_else(|| shown.most(gear))
+}
+
+/// Lets a turn that runs hold what a next one like it would: its price as soon as one was seen; until then, under a
+/// budget, all that is left. So a budget that is set while turns run holds them, too.
+pub(super) fn reprice(
+    desk: &Desk<'_>,
+    gear: &mut Gear,
+    shown: &Shown,
+    limits: &Limits,
+) -> Result<(), NotDone> {
+    let name = gear.entry.name.clone();
+    if limits.budget.is_none() && limits.budget_of(&name).is_none() {
+        return Ok(());
+    }
+    let price = paid(gear, shown);
+    let Some(allowance) = gear.turn.as_mut().and_then(|turn| turn.allowance.as_mut()) else {
+        return Ok(());
+    };
+    let price = price.or(allowance.paid);
+    if price.is_some() && price == allowance.holds {
+        return Ok(());
+    }
+    let hold = price.map_or(Hold::Everything, Hold::Money);
+    match desk.reprice_reservation(allowance.id, &name, hold) {
+        Ok(holds) => allowance.holds = holds,
+        // It lapsed, or somebody settled it.
+        Err(NotDone::Refused(_)) => return Ok(()),
+        Err(failed) => return Err(failed),
+    }
+    allowance.guess = price.or(allowance.guess);
+    Ok(())
 }
 
 /// Gives back what was set aside for a turn that did not call anybody.

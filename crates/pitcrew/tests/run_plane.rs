@@ -451,3 +451,26 @@ fn f1_a_budget_that_is_set_while_turns_of_unknown_price_run_lets_nothing_begin_b
     assert_eq!(facts(&seen, "turn_started").len(), 3, "{seen:#?}");
     assert_eq!(limits(&crew)["used"]["cost"], 1_200_000);
 }
+
+#[test]
+fn prices_of_the_project_count_in_a_run() {
+    let turn =
+        r#"echo '{"type":"used","in":900,"out":100}'; echo '{"type":"result","text":"fine"}'"#;
+    let crew = scripted(
+        "[limits]\nbudget = 0.5\n[[members]]\nname = 'a'\nprofile = 'one'\nmodel = 'house-1'\n\
+         [[tasks]]\nid = 't1'\ndescription = 'x'\n[[tasks]]\nid = 't2'\ndescription = 'x'\n",
+        &[turn, turn],
+    );
+    let prices = "dated = '2026-11-30'\nsource = 'ours'\n[[models]]\nmodel = 'house-1'\n";
+    crew.write(
+        ".pitcrew/prices.toml",
+        &format!("{prices}input = 100\noutput = 200\n"),
+    );
+    let (status, seen, _) = crew.start(&[]).end();
+    assert_eq!(status, Some(0), "{seen:#?}");
+    assert_eq!(limits(&crew)["used"]["cost"], 2 * 110_000);
+    crew.write(".pitcrew/prices.toml", prices);
+    let refused = crew.run(&["--fresh"]);
+    assert!(refused.status.code() != Some(0), "{refused:?}");
+    assert!(refused.stderr.contains("prices.toml"), "{refused:?}");
+}

@@ -31,6 +31,7 @@ use pitcrew_store::{Project, StoreFailure};
 
 use crate::clock::{EntropyError, SystemClock, SystemEntropy};
 use crate::desk::{Failure, NotDone, TaskBoard};
+use crate::prices::Prices;
 use crate::process::{Blindness, Identity, Interrupts, SpawnError};
 use crate::profile::Profiles;
 use crate::teamfile::TeamFile;
@@ -61,6 +62,8 @@ pub struct Setup<'a> {
     pub file: TeamFile,
     /// The profiles that its members may have.
     pub profiles: &'a Profiles,
+    /// What models cost.
+    pub prices: Prices,
     /// The environment that members inherit.
     pub variables: Vec<(OsString, OsString)>,
     /// This program, which members find on their `PATH`.

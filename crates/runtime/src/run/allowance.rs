@@ -16,7 +16,7 @@
 
 use pitcrew_core::limiter::input::MOST_TOKENS;
 use pitcrew_core::limiter::{Hold, Limiter, Limits, Report, ReservationId};
-use pitcrew_core::price::{Micros, PriceTable, TokenUse};
+use pitcrew_core::price::{Micros, Price, TokenUse};
 use pitcrew_core::{Name, Refusal, TaskId, Timestamp};
 
 use super::ending::TurnResult;
@@ -222,9 +222,7 @@ fn estimate(
     prompt_bytes: usize,
 ) -> Estimate {
     let prompt = (prompt_bytes as u64).div_ceil(BYTES_A_TOKEN);
-    let prices = PriceTable::default();
-    let price = gear.entry.model.as_deref();
-    let price = price.and_then(|model| prices.find(model));
+    let price = shown.price(gear);
     let lately = &gear.lately.0;
     let paid = paid(gear, shown);
     let status = limiter.map(|limiter| limiter.status(desk.now()));
@@ -253,8 +251,8 @@ fn estimate(
 
 /// The most that the last turns of a member cost, else the last turns like its own.
 fn paid(gear: &Gear, shown: &Shown) -> Option<Micros> {
-    let model = gear.entry.model.as_deref();
-    let own = gear.lately.0.iter().map(|usage| cost(usage, model));
+    let price = shown.price(gear);
+    let own = gear.lately.0.iter().map(|usage| cost(usage, price));
     own.flatten().max().or_else(|| shown.most(gear))
 }
 
@@ -321,7 +319,7 @@ pub(super) fn settle(
     }
     let model = gear.entry.model.clone();
     let said_cost = result.cost_micro_usd.map(Micros::new);
-    let by_tokens = || cost(result.usage.as_ref()?, model.as_deref());
+    let by_tokens = || cost(result.usage.as_ref()?, shown.price(gear));
     let guess = allowance.and_then(|allowance| allowance.guess);
     let known = said_cost.or_else(by_tokens).or(guess);
     if !turned_away {
@@ -361,11 +359,7 @@ fn token_use(usage: &Usage) -> TokenUse {
 }
 
 /// What a turn cost: as its agent says, else by the price of its model.
-fn cost(usage: &Usage, model: Option<&str>) -> Option<Micros> {
+fn cost(usage: &Usage, price: Option<&Price>) -> Option<Micros> {
     let said = usage.cost_micro_usd.map(Micros::new);
-    said.or_else(|| {
-        let prices = PriceTable::default();
-        let price = model.and_then(|model| prices.find(model))?;
-        Some(price.cost(&token_use(usage)))
-    })
+    said.or_else(|| Some(price?.cost(&token_use(usage))))
 }

@@ -66,7 +66,7 @@ pub(super) struct Driver<'a> {
     crashed: BTreeSet<SeatNo>,
     restarted: BTreeMap<SeatNo, u32>,
     limits: books::Seen,
-    /// What turns have shown to cost.
+    /// What models cost, and what turns have shown to cost.
     shown: Shown,
     /// Why the team's limits stopped a member, in their words.
     barred: BTreeMap<SeatNo, String>,
@@ -131,6 +131,7 @@ impl<'a> Driver<'a> {
         let unread = vec![0; gears.len()];
         Ok(Self {
             scheduler: Scheduler::new(plan, now),
+            shown: Shown::with(setup.prices.table().clone()),
             setup,
             tools,
             ground,
@@ -147,7 +148,6 @@ impl<'a> Driver<'a> {
             crashed: BTreeSet::new(),
             restarted: BTreeMap::new(),
             limits: books::Seen::default(),
-            shown: Shown::default(),
             barred: BTreeMap::new(),
             unfinished: Vec::new(),
             left_running: Vec::new(),

@@ -221,7 +221,7 @@ impl Desk<'_> {
                 failed.id,
                 waiting.join(", "),
                 failed.id
-            ),
+            ).into(),
             intent: Some(Intent::Inform),
             reply_to: None,
             idempotency_key: Some(format!("blocked:{}:{}", failed.id, failed.attempts)),

@@ -137,11 +137,11 @@ impl Ledger {
     /// The holder of `ticket` is about to type: whether it still should, and which count it tells. The count is of this
     /// moment, so it is right whatever came in between.
     pub fn begin(&mut self, now: Timestamp, ticket: &str, view: &View) -> Begin {
+        let has_mail = view.unread > 0 && !self.is_shown(view);
         let Some(pending) = self.pending.as_mut().filter(|held| held.ticket == ticket) else {
             return Begin::Withdrawn;
         };
         let idles = view.loops == Loops::Active && view.idle_since.is_some();
-        let has_mail = view.unread > 0 && !self.is_shown(view);
         let wanted = view.standing == Standing::Live && (has_mail || idles);
         if !wanted {
             self.pending = None;

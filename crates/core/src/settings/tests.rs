@@ -1,4 +1,5 @@
 use super::*;
+use alloc::string::ToString;
 use alloc::vec;
 use proptest::prelude::*;
 use serde_json::json;

@@ -72,6 +72,17 @@ impl SettingsFile {
     pub fn remove(&self) -> Result<(), StoreFailure> {
         self.file.remove()
     }
+
+    /// Removes it, and its folder if nothing else stands there.
+    ///
+    /// # Errors
+    /// When the file cannot be removed.
+    pub fn remove_with_folder(&self) -> Result<(), StoreFailure> {
+        self.file.remove()?;
+        // One that is not empty stays, whatever the system says of it.
+        let _kept = self.path.parent().map(std::fs::remove_dir);
+        Ok(())
+    }
 }
 
 #[cfg(test)]

@@ -74,7 +74,9 @@ impl Act {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Dialect {
-    /// `hookSpecificOutput.additionalContext`; a turn goes on by `block`. Claude Code and Codex.
+    /// `hookSpecificOutput.additionalContext`, by which a turn goes on too. Claude Code.
+    Plain,
+    /// `hookSpecificOutput.additionalContext`; a turn goes on by `block`. Codex.
     Nested,
     /// The same, but a turn goes on by `deny`. Gemini CLI.
     NestedDeny,
@@ -87,17 +89,18 @@ impl Dialect {
     #[must_use]
     pub fn context(self, event: &str, text: &str) -> Value {
         match self {
-            Self::Nested | Self::NestedDeny => json!({
+            Self::Plain | Self::Nested | Self::NestedDeny => json!({
                 "hookSpecificOutput": { "hookEventName": event, "additionalContext": text },
             }),
             Self::Flat => json!({ "additionalContext": text }),
         }
     }
 
-    /// What is printed so that the turn goes on with `text`.
+    /// What is printed so that the turn that `event` would end goes on with `text`.
     #[must_use]
-    pub fn go_on(self, text: &str) -> Value {
+    pub fn go_on(self, event: &str, text: &str) -> Value {
         let decision = match self {
+            Self::Plain => return self.context(event, text),
             Self::Nested | Self::Flat => "block",
             Self::NestedDeny => "deny",
         };
@@ -134,10 +137,14 @@ mod tests {
             r#"{"additionalContext":"hi"}"#
         );
         assert_eq!(
-            Dialect::NestedDeny.go_on("hi").to_string(),
+            Dialect::NestedDeny.go_on("AfterAgent", "hi").to_string(),
             r#"{"decision":"deny","reason":"hi"}"#
         );
-        assert_eq!(Dialect::Flat.go_on("hi")["decision"], "block");
+        assert_eq!(
+            Dialect::Plain.go_on("Stop", "hi"),
+            Dialect::Plain.context("Stop", "hi")
+        );
+        assert_eq!(Dialect::Flat.go_on("agentStop", "hi")["decision"], "block");
     }
 
     #[test]

@@ -146,6 +146,16 @@ impl Ear<'_> {
         self.change_record(|record| record.waiter = Some(own.clone()))
     }
 
+    /// `own` waits no more. Somebody who took its place keeps it.
+    ///
+    /// # Errors
+    /// When that cannot be kept.
+    pub fn stand_up(&self, own: &Identity) -> Result<(), NotDone> {
+        self.change_record(|record| {
+            record.waiter.take_if(|waiter| waiter == own);
+        })
+    }
+
     /// Looks whether `own`, which waits beside the idle program, is to go on.
     ///
     /// # Errors
@@ -161,7 +171,8 @@ impl Ear<'_> {
         if !unread.wakes {
             return Ok(Wait::On);
         }
-        self.change_record(|record| record.waiter = None)?;
+        let now = self.desk.now();
+        self.change_record(|record| record.rang_at = Some(now))?;
         Ok(Wait::Mail(self.desk.count_unread(self.member)?))
     }
 

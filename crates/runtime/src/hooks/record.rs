@@ -1,7 +1,7 @@
 //! `workers/<name>/.hook.json`: what the hooks of one life of a member have told and shown.
 
 use pitcrew_core::hook::Told;
-use pitcrew_core::Name;
+use pitcrew_core::{Name, Timestamp};
 use pitcrew_store::{Document, Place, StoreExt, StoreFailure};
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,13 @@ pub struct HookRecord {
     /// The process that waits beside the idle program and begins a turn when there is mail.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiter: Option<Identity>,
+    /// When it began a turn: it ends then, and the turn's own hook shows the mail a moment later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rang_at: Option<Timestamp>,
 }
+
+/// For so long a turn that was rung for may take to begin.
+const BEGINNING_MS: i64 = 5_000;
 
 impl Document for HookRecord {
     type Id = Name;
@@ -50,12 +56,18 @@ pub fn told(
     Ok(record.filter(|record| record.incarnation == incarnation))
 }
 
-/// Whether a process waits beside the idle program of this life of `member`, so that its mail needs no key.
+/// Whether a process waits beside the idle program of this life of `member`, or has just begun a turn of it, so that its
+/// mail needs no key.
 ///
 /// # Errors
 /// When it cannot be read.
 pub fn is_waiting(desk: &Desk<'_>, member: &Name, incarnation: u32) -> Result<bool, StoreFailure> {
     let record = told(desk, member, incarnation)?;
-    let waiter = record.and_then(|record| record.waiter);
-    Ok(waiter.is_some_and(|waiter| waiter.presence() == Presence::Alive))
+    Ok(record.is_some_and(|record| {
+        let begins = |at: Timestamp| desk.now().millis_since(at) < BEGINNING_MS;
+        record.rang_at.is_some_and(begins)
+            || record
+                .waiter
+                .is_some_and(|waiter| waiter.presence() == Presence::Alive)
+    }))
 }

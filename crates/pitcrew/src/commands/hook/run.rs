@@ -98,11 +98,10 @@ impl Called {
         let event = said["hook_event_name"]
             .as_str()
             .or_else(|| table.of(act).map(|put| put.on.as_str()));
+        let event = event.unwrap_or_default();
         let answer = match showing.goes_on {
-            true => table.dialect.go_on(&showing.text),
-            false => table
-                .dialect
-                .context(event.unwrap_or_default(), &showing.text),
+            true => table.dialect.go_on(event, &showing.text),
+            false => table.dialect.context(event, &showing.text),
         };
         context.ui.whole(&format!("{answer}\n"));
         context.ui.flush();

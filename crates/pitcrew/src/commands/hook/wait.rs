@@ -36,17 +36,22 @@ pub(super) fn wait(
     }
     let own = Identity::own();
     ear.sit_down(&own)?;
-    loop {
+    let come = loop {
         match ear.wait(&own)? {
-            Wait::Over => return Ok(Exit::Done),
-            Wait::Mail(unread) => {
-                context.ui.say(&mail_line(unread, &["pitcrew", "inbox"]));
-                return Ok(Exit::Usage);
-            }
+            Wait::Over => break None,
+            Wait::Mail(unread) => break Some(unread),
             Wait::On => {}
         }
         if sit(caller, &mut attention, LOOK_AGAIN)? || own_parent() != parent {
-            return Ok(Exit::Done);
+            break None;
+        }
+    };
+    ear.stand_up(&own)?;
+    match come {
+        None => Ok(Exit::Done),
+        Some(unread) => {
+            context.ui.say(&mail_line(unread, &["pitcrew", "inbox"]));
+            Ok(Exit::Usage)
         }
     }
 }

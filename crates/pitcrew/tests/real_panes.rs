@@ -48,7 +48,14 @@ fn launched(cli: &'static str, model: &Model) -> (Berth, u128) {
 fn launch(berth: &Berth) -> u128 {
     let begun = std::time::Instant::now();
     let crew = format!("1:{}", berth.cli);
-    let answer = berth.call(&["team", &crew, "Say hello PLAIN-WORD", "--name", "t", "--json"]);
+    let answer = berth.call(&[
+        "team",
+        &crew,
+        "Say hello PLAIN-WORD",
+        "--name",
+        "t",
+        "--json",
+    ]);
     assert_eq!(answer.status, Some(0), "{answer:#?}");
     begun.elapsed().as_millis()
 }
@@ -136,7 +143,9 @@ fn real_agents_are_shown_their_mail_by_their_hooks() {
         berth.send("BODY-at-the-end");
         assert!(!model.heard("BODY-at-the-end"));
         model.lift("HANG-busy");
-        berth.until("mail made the turn go on", || model.heard("BODY-at-the-end"));
+        berth.until("mail made the turn go on", || {
+            model.heard("BODY-at-the-end")
+        });
         berth.until("what the turn had is used", || {
             berth.stands("BODY-at-the-end") == "delivered"
         });
@@ -151,7 +160,9 @@ fn real_agents_are_shown_their_mail_by_their_hooks() {
             });
             let (word, _) = berth.send("BODY-while-idle");
             assert_eq!(word, "hooked", "{cli}\n{}", berth.screen());
-            let ms = berth.until("it is woken without a key", || model.heard("BODY-while-idle"));
+            let ms = berth.until("it is woken without a key", || {
+                model.heard("BODY-while-idle")
+            });
             let said = model.asked()[asked..].join("\n");
             assert!(!said.starts_with("You have"), "{said}");
             idle = format!("without a key, in {ms} ms");
@@ -162,7 +173,9 @@ fn real_agents_are_shown_their_mail_by_their_hooks() {
                 model.heard("BODY-while-idle")
             });
         }
-        berth.until("it is used", || berth.stands("BODY-while-idle") == "delivered");
+        berth.until("it is used", || {
+            berth.stands("BODY-while-idle") == "delivered"
+        });
 
         berth.becomes("ready");
         berth.types("Make the file ASK-made", Enter::Pressed);

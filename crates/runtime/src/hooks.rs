@@ -23,7 +23,9 @@ mod record;
 mod table;
 
 pub use ear::{Ear, Showing, Wait};
-pub use install::{HooksError, Installed, PutIn, TakenOut, installed, put_in, take_out, with_hooks};
+pub use install::{
+    HooksError, Installed, PutIn, TakenOut, installed, put_in, take_out, with_hooks,
+};
 pub use record::{HookRecord, is_waiting, told};
 pub use table::{HookPut, HooksTable, UserFile};
 
@@ -129,8 +131,11 @@ mod tests {
     #[test]
     fn each_program_is_given_the_form_that_it_reads() {
         assert_eq!(
-            Dialect::Nested.context("UserPromptSubmit", "hi").to_string(),
-            r#"{"hookSpecificOutput":{"additionalContext":"hi","hookEventName":"UserPromptSubmit"}}"#
+            Dialect::Nested.context("UserPromptSubmit", "hi"),
+            json!({"hookSpecificOutput": {
+                "hookEventName": "UserPromptSubmit",
+                "additionalContext": "hi",
+            }})
         );
         assert_eq!(
             Dialect::Flat.context("x", "hi").to_string(),

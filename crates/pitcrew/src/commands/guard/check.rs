@@ -157,9 +157,7 @@ pub(super) fn before_edit(context: &mut Context<'_>, said: &str) -> Result<Exit,
     }
     let facts = LinesHeld::by_edit(conflicts);
     // Whoever reads this is a model: its CLI hands it what stands on standard error.
-    context
-        .ui
-        .say(&format!("{facts}\nNext: {}", facts.next));
+    context.ui.say(&format!("{facts}\nNext: {}", facts.next));
     Ok(Exit::Usage)
 }
 

@@ -62,7 +62,10 @@ impl Run for Called {
         match self.hear(context, *act) {
             Ok(exit) => Ok(exit),
             Err(why) => {
-                log(context, &format!("{} {}: {}", self.profile, self.act, why.message()));
+                log(
+                    context,
+                    &format!("{} {}: {}", self.profile, self.act, why.message()),
+                );
                 Ok(Exit::Done)
             }
         }
@@ -118,7 +121,9 @@ impl Caller {
         let team = context.open_team()?;
         let desk = team.desk();
         let roster = desk.roster()?;
-        let member = desk.speaker(&roster, &context.credentials(&team.name))?.name;
+        let member = desk
+            .speaker(&roster, &context.credentials(&team.name))?
+            .name;
         let row = roster.member(member.as_str());
         Ok(Self {
             incarnation: row.map_or(0, |row| row.incarnation),

@@ -82,6 +82,8 @@ pub enum Place {
 pub enum Kind {
     /// The tasks.
     Task,
+    /// The tasks that somebody has claimed and not ended, and perhaps others: as an adapter can tell without reading them.
+    ClaimedTask,
 }
 
 /// An append-only log of lines.

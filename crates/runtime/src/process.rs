@@ -60,5 +60,11 @@ pub fn own_pid() -> u32 {
     std::process::id()
 }
 
+/// The process that started this one; another one once it has ended.
+#[must_use]
+pub fn own_parent() -> u32 {
+    std::os::unix::process::parent_id()
+}
+
 #[cfg(test)]
 mod tests;

@@ -338,7 +338,7 @@ impl Desk<'_> {
                 body: format!(
                     "{whose} of {budget} is spent ({spent}): calls are refused from now on. Raise it with `pitcrew \
                      limits set`, or let the work end here."
-                ),
+                ).into(),
                 intent: Some(Intent::Inform),
                 reply_to: None,
                 idempotency_key: Some(format!("budget:{key}:{}", budget.get())),

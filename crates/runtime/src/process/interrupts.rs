@@ -100,6 +100,13 @@ impl Interrupts {
             },
         }
     }
+
+    /// The next wish that has come already. `None` when nobody wants anything yet.
+    pub async fn come(&mut self) -> Option<Interrupt> {
+        tokio::time::timeout(std::time::Duration::ZERO, self.next())
+            .await
+            .ok()
+    }
 }
 
 async fn arrival(signal: &mut Option<Signal>) {

@@ -182,7 +182,7 @@ impl<'a> Driver<'a> {
         self.begin()?;
         // Somebody may have wished it to end while it was made ready.
         tokio::task::yield_now().await;
-        while let Ok(wish) = tokio::time::timeout(Duration::ZERO, interrupts.next()).await {
+        while let Some(wish) = interrupts.come().await {
             self.interrupted(wish.urgency);
         }
         loop {

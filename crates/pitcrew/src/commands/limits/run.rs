@@ -127,9 +127,8 @@ impl Watch {
 
     /// Whether somebody wanted the end before the command was started.
     fn is_unwanted(&mut self) -> bool {
-        let wish = self.interrupts.next();
-        let soon = async { tokio::time::timeout(Duration::ZERO, wish).await.is_ok() };
-        self.runtime.block_on(soon)
+        let come = self.interrupts.come();
+        self.runtime.block_on(come).is_some()
     }
 }
 

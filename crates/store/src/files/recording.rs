@@ -5,10 +5,17 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use rustix::fs::OFlags;
+
 use crate::failure::StoreFailure;
 
 /// The largest recording that is read, in bytes.
 const LARGEST: u64 = 256 * 1024 * 1024;
+
+/// Opening waits for nobody, also not at the end of a pipe.
+fn nonblock() -> io::Result<i32> {
+    i32::try_from(OFlags::NONBLOCK.bits()).map_err(io::Error::other)
+}
 
 /// Adds a line, which must hold no line end, in one write. A file that is not there begins with `head`.
 ///
@@ -25,7 +32,11 @@ pub fn append_line(path: &Path, head: &str, line: &str) -> Result<(), StoreFailu
             .append(true)
             .create(true)
             .mode(0o600)
+            .custom_flags(nonblock()?)
             .open(path)?;
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::other("it is no plain file"));
+        }
         file.lock()?;
         let mut text = String::with_capacity(head.len() + line.len() + 2);
         if file.metadata()?.len() == 0 {
@@ -45,7 +56,10 @@ pub fn append_line(path: &Path, head: &str, line: &str) -> Result<(), StoreFailu
 /// When it is missing, no plain file, larger than 256 MiB, not UTF-8, or cannot be read.
 pub fn read_recording(path: &Path) -> Result<String, StoreFailure> {
     let read = || {
-        let file = File::open(path)?;
+        let file = File::options()
+            .read(true)
+            .custom_flags(nonblock()?)
+            .open(path)?;
         let found = file.metadata()?;
         if !found.is_file() {
             return Err(io::Error::other("it is no plain file"));

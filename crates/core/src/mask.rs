@@ -87,6 +87,38 @@ pub fn hide(rows: &mut [String], width: usize, known: &[String]) {
     }
 }
 
+/// A text with the values of `known` and the keys of known vendors hidden, and nothing else: for what is kept and read by
+/// programs again, where a long number may be one that matters.
+#[must_use]
+pub fn without_keys(text: &str, known: &[String]) -> String {
+    let mut signs: Vec<char> = text.chars().collect();
+    for secret in known
+        .iter()
+        .filter(|secret| secret.chars().count() >= KNOWN)
+    {
+        let secret: Vec<char> = secret.chars().collect();
+        let mut at = 0;
+        while at + secret.len() <= signs.len() {
+            if signs[at..at + secret.len()] == secret[..] {
+                signs[at..at + secret.len()].fill(HIDDEN);
+                at += secret.len();
+            } else {
+                at += 1;
+            }
+        }
+    }
+    let mut at = 0;
+    while at < signs.len() {
+        let word = signs[at..].iter().take_while(|sign| is_of_a_key(**sign));
+        let end = at + word.count();
+        if begins_a_key(&signs[at..end]) {
+            signs[at..end].fill(HIDDEN);
+        }
+        at = end.max(at + 1);
+    }
+    signs.into_iter().collect()
+}
+
 /// Which signs are hidden.
 fn hidden(signs: &[char], known: &[String]) -> Vec<bool> {
     let mut hidden = Vec::new();
@@ -212,6 +244,19 @@ mod tests {
         check(
             "id 0123456789abcdef0123456789abcdef.",
             "id ••••••••••••••••••••••••••••••••.",
+        );
+    }
+
+    #[test]
+    fn of_a_kept_text_only_keys_are_hidden() {
+        let known = ["my-own-value".to_owned(), "short".to_owned()];
+        let kept = without_keys(
+            "a sk-ant-api03-abc b my-own-value! short 0123456789abcdef0123456789abcdef password: hunter22",
+            &known,
+        );
+        assert_eq!(
+            kept,
+            "a •••••••••••••••• b ••••••••••••! short 0123456789abcdef0123456789abcdef password: hunter22"
         );
     }
 

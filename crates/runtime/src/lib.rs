@@ -8,6 +8,7 @@ pub mod clock;
 pub mod desk;
 pub mod git;
 pub mod guard;
+pub mod hooks;
 pub mod loops;
 pub mod model;
 pub mod monitor;
@@ -21,5 +22,7 @@ pub mod run;
 pub mod team;
 pub mod teamfile;
 pub mod tmux;
+#[cfg(feature = "llm")]
+pub mod toolbox;
 pub mod tools;
 pub mod wake;

@@ -2,7 +2,13 @@
 //!
 //! A [`Model`] takes a whole conversation and answers one turn, piece by piece while it is written. It keeps nothing: who
 //! calls it holds the conversation, decides whether a failed call is made again, and knows what it may cost.
-//! [`ScriptedModel`] plays a part for tests and keeps what it was asked.
+//!
+//! | model | what it does |
+//! |---|---|
+//! | `Provider` (feature `llm`) | calls a real provider: `openai:gpt-4o` |
+//! | [`Folding`] | around another: folds the oldest turns of a long conversation into a summary |
+//! | [`Recorded`], [`Replayed`] | around another: keeps what was exchanged in a file; answers from such a file |
+//! | [`ScriptedModel`] | plays a part for tests and keeps what it was asked |
 //!
 //! | failure | again? |
 //! |---|---|
@@ -17,9 +23,17 @@ use pitcrew_core::price::Micros;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+mod folding;
+#[cfg(feature = "llm")]
+pub(crate) mod provider;
+mod recording;
 mod scripted;
 mod tool;
 
+pub use folding::{Folding, fold_at};
+#[cfg(feature = "llm")]
+pub use provider::{OpenError, Provider, Settings, Vendor};
+pub use recording::{Recorded, Recording, RecordingError, Replayed};
 pub use scripted::{Asked, ScriptedModel};
 pub use tool::{Tool, ToolAnswer, ToolContext, ToolFn};
 

@@ -6,8 +6,11 @@
 //! | results in a delivery folder | [`Delivery`] | refused inside |
 //! | a team file, a folder of profiles | [`read_text`], [`texts_in`] | followed: a person named the place |
 //! | the names of files that a team works on | [`Workspace`] | resolved, nothing is opened |
-//! | what such a file says | [`Workspace::text`] | refused inside the project |
+//! | what such a file says, changed or new | [`Workspace::text`], [`Workspace::put`] | refused inside the project |
+//! | which files there are, as ignore files say | `Workspace::walk` | not followed |
+//! | a recording that a person named | [`append_line`], [`read_recording`] | followed: a person named the place |
 //! | a hook of version control | [`HookFile`] | never followed: a link is moved as it is |
+//! | the settings of an agent CLI | [`SettingsFile`] | followed: a person named the place |
 //! | the entry of a pane, with its secrets | [`take_private`] | refused |
 //! | manual pages | [`write_file`] | followed: a person named the place |
 //! | standard output, whether it is there at all | [`stands_for_nothing`] | nothing is opened |
@@ -28,12 +31,20 @@ use crate::layout::{self, Branch};
 use crate::local::folder::{Folder, Stamp};
 use crate::port::Durability;
 
+mod changing;
 mod hook;
 mod private;
+mod recording;
+mod settings;
+#[cfg(feature = "walk")]
+mod walking;
 mod workspace;
 
+pub use changing::Put;
 pub use hook::{HookFile, Standing};
 pub use private::take_private;
+pub use recording::{append_line, read_recording};
+pub use settings::SettingsFile;
 pub use workspace::{Workspace, resolved};
 
 /// The longest name of a worker's file, in bytes.

@@ -59,6 +59,8 @@ pub enum Place {
     Pane(Name),
     /// `workers/<name>/.nudge.json`: which line is about to be typed for a member, and which was.
     Nudge(Name),
+    /// `workers/<name>/.hook.json`: what the hooks of a member's program have told and shown.
+    Hook(Name),
     /// `shutdown.json`.
     Shutdown,
     /// `run.json`: the run that drives this team.
@@ -82,6 +84,17 @@ pub enum Place {
 pub enum Kind {
     /// The tasks.
     Task,
+    /// The tasks that somebody has claimed and not ended, and perhaps others: as an adapter can tell without reading them.
+    ClaimedTask,
+}
+
+/// Where it is looked for ended tasks that nobody has settled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// In the list of them, which is as long as what is owed.
+    Listed,
+    /// At every task that somebody has or had as well: for those whose writers kept no such list.
+    Everywhere,
 }
 
 /// An append-only log of lines.
@@ -173,6 +186,7 @@ impl Place {
             | Self::Heartbeat(_)
             | Self::Monitor
             | Self::Nudge(_)
+            | Self::Hook(_)
             | Self::Board
             | Self::Exchanges => Durability::Relaxed,
         }
@@ -403,7 +417,7 @@ pub trait Store: Send + Sync {
     ///
     /// # Errors
     /// When the tasks cannot be looked at.
-    fn take_over_ended(&self, _now: Timestamp) -> Result<Vec<TaskId>, StoreFailure> {
+    fn take_over_ended(&self, _reach: Reach, _now: Timestamp) -> Result<Vec<TaskId>, StoreFailure> {
         Ok(Vec::new())
     }
 }
@@ -453,7 +467,7 @@ impl<S: Store + ?Sized> Store for Arc<S> {
         (**self).settle(task)
     }
 
-    fn take_over_ended(&self, now: Timestamp) -> Result<Vec<TaskId>, StoreFailure> {
-        (**self).take_over_ended(now)
+    fn take_over_ended(&self, reach: Reach, now: Timestamp) -> Result<Vec<TaskId>, StoreFailure> {
+        (**self).take_over_ended(reach, now)
     }
 }

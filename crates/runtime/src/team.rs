@@ -73,7 +73,7 @@ use std::sync::{Arc, OnceLock};
 
 use pitcrew_core::Name;
 pub use pitcrew_core::limiter::ReservationId;
-use pitcrew_core::mailbox::Draft;
+use pitcrew_core::mailbox::{Body, Draft};
 pub use pitcrew_core::price::Micros;
 pub use pitcrew_core::restart::{Policy, When};
 pub use pitcrew_core::role::Role;
@@ -190,7 +190,7 @@ impl Team {
     ///
     /// # Errors
     /// `unknown_recipient` with the names that there are; what a message can be refused for.
-    pub async fn send(&self, to: &str, body: impl Into<String>) -> Result<Sent, TeamError> {
+    pub async fn send(&self, to: &str, body: impl Into<Body>) -> Result<Sent, TeamError> {
         let (to, draft) = (to.to_string(), Draft::text(body));
         let sent = self
             .0

@@ -257,7 +257,7 @@ impl Desk<'_> {
     ) -> Result<(), NotDone> {
         use pitcrew_core::mailbox::{Draft, Intent};
         let notice = Draft {
-            body,
+            body: body.into(),
             intent: Some(Intent::Inform),
             reply_to: None,
             idempotency_key: Some(key),

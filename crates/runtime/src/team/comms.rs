@@ -117,7 +117,7 @@ impl Comms {
                     let name = team.sender(from.as_str())?;
                     let verified = false;
                     let speaker = Speaker { name, verified };
-                    desk.broadcast_as(&team, &speaker, &Draft::text(&content))
+                    desk.broadcast_as(&team, &speaker, &Draft::text(content.as_str()))
                 });
                 for (_, outcome) in sent.await?.outcomes {
                     outcome?;
@@ -163,7 +163,7 @@ impl Comms {
                     let name = team.sender(from.as_str())?;
                     let verified = false;
                     let speaker = Speaker { name, verified };
-                    desk.send_as(&team, &speaker, to.as_str(), &Draft::text(&content))
+                    desk.send_as(&team, &speaker, to.as_str(), &Draft::text(content.as_str()))
                 });
                 sent.await?;
                 Ok(())

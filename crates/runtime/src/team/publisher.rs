@@ -202,14 +202,14 @@ impl Publisher {
             .iter()
             .rev()
             .find_map(|text| match text {
-                Written::Message(message) if message.id == id => Some(message.body.clone()),
+                Written::Message(message) if message.id == id => Some(message.body.to_string()),
                 _ => None,
             });
         known.or_else(|| {
             let mut found = None;
             self.each_line(&Log::Mailbox(to.clone()), |line| match read_record(line) {
                 Ok(Line::Message(message, _)) if message.id == id => {
-                    found = Some(message.body);
+                    found = Some(message.body.to_string());
                     ControlFlow::Break(())
                 }
                 _ => ControlFlow::Continue(()),

@@ -14,7 +14,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use pitcrew_core::{Name, TaskId, Timestamp};
 use pitcrew_store::port::{ErasedRule, State};
-use pitcrew_store::{Cursor, Kind, Log, Page, Place, Store, StoreFailure, Watch};
+use pitcrew_store::{Cursor, Kind, Log, Page, Place, Reach, Store, StoreFailure, Watch};
 
 use super::agent::Cell;
 use super::keeping::Moved;
@@ -152,7 +152,7 @@ impl Store for RoutedStore {
         self.store.settle(task)
     }
 
-    fn take_over_ended(&self, now: Timestamp) -> Result<Vec<TaskId>, StoreFailure> {
-        self.store.take_over_ended(now)
+    fn take_over_ended(&self, reach: Reach, now: Timestamp) -> Result<Vec<TaskId>, StoreFailure> {
+        self.store.take_over_ended(reach, now)
     }
 }

@@ -32,6 +32,7 @@ fn context(agent: &str) -> ToolContext {
         agent: name(agent),
         call_id: "call-1".to_string(),
         cancelled: CancellationToken::new(),
+        deps: None,
     }
 }
 

@@ -82,6 +82,7 @@ async fn the_tools_of_a_server_are_tools_of_an_agent() {
         agent: Name::new(NameKind::Member, "ann").unwrap(),
         call_id: "c".to_string(),
         cancelled: CancellationToken::new(),
+        deps: None,
     };
     assert_eq!(
         call(&*tools[1], "hello", &context).await,

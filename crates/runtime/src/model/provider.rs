@@ -199,7 +199,7 @@ impl Provider {
             settings,
             options,
             ending: match vendor {
-                Vendor::Gemini => hearing::Ending::Reason,
+                Vendor::Gemini | Vendor::Ollama => hearing::Ending::Reason,
                 _ => hearing::Ending::Event,
             },
             results: match vendor {

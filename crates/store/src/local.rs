@@ -42,7 +42,7 @@ mod owed;
 mod patch;
 mod programs;
 mod project;
-mod room;
+pub(crate) mod room;
 mod state;
 mod text;
 mod watch;

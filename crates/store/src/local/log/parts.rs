@@ -20,6 +20,7 @@ use super::{LogFile, OPENINGS, Reader, absent};
 use crate::failure::StoreFailure;
 use crate::layout;
 use crate::local::folder::Stamp;
+use crate::local::room;
 use crate::port::{Cursor, Page};
 
 /// When a log of which the oldest part goes begins a new file, and how many old ones stay.
@@ -83,7 +84,10 @@ impl LogFile<'_> {
     /// Ends the present file, which is locked; `cut` says that it ends in the middle of a line.
     pub(super) fn begin_anew(&self, mut file: &File, cut: bool) -> Result<(), StoreFailure> {
         if cut {
-            file.write_all(b"\n").map_err(self.failed("append to"))?;
+            let end = file.metadata().map_err(self.failed("look at"))?.len() + 1;
+            room::expect(end)
+                .and_then(|()| file.write_all(b"\n"))
+                .map_err(self.failed("append to"))?;
         }
         let parts = self.parts()?;
         let base = parts.last().map_or(0, Part::end);

@@ -15,7 +15,7 @@
 //! Ended claims leave the document; that they ended is an event ([`ClaimEvent`]). Paths come in canonical
 //! ([`FilePath`]). Where claimed lines are after the file has changed is told by their content ([`Anchor`]).
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize, Serializer};
@@ -302,6 +302,14 @@ impl Claims {
     /// The waits that have not given up at `now`, first come first.
     pub fn waiting(&self, now: Timestamp) -> impl Iterator<Item = &Waiting> {
         self.waiting.iter().filter(move |wait| wait.is_live(now))
+    }
+
+    /// Who has a claim or a wait here, each once, whether it is over or not.
+    #[must_use]
+    pub fn members(&self) -> BTreeSet<&Name> {
+        let held = self.held.values().map(|claim| &claim.member);
+        held.chain(self.waiting.iter().map(|wait| &wait.member))
+            .collect()
     }
 
     /// Who other than `member` holds lines of a range at `now`: what an edit of these lines would run into.

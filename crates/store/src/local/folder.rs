@@ -271,6 +271,16 @@ impl Folder {
         Ok(stamp(&stat))
     }
 
+    /// The size of the plain file at `name`, in bytes; `None` when something else or nothing stands there.
+    pub(crate) fn plain_size(&self, name: &str) -> Result<Option<u64>, StoreFailure> {
+        let stat = rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW);
+        let stat = absent_is_none(stat).map_err(self.refuse("look at", name))?;
+        let is_plain = |stat: &rustix::fs::Stat| {
+            FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
+        };
+        Ok(stat.filter(is_plain).map(|stat| stamp(&stat).size))
+    }
+
     /// What stands at `name` now, links included.
     pub(crate) fn stamp(&self, name: &str) -> Result<Option<Stamp>, StoreFailure> {
         let stat = rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW);

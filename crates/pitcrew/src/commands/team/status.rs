@@ -127,7 +127,9 @@ fn write(ui: &mut Ui, status: &TeamStatus, standings: &[Standing]) {
     let session = team.tmux_session.as_deref().unwrap_or("-");
     ui.line(&format!(
         "team {} ({}, {} workers)",
-        team.name, team.role, team.worker_count
+        team.name,
+        team.role,
+        team.workers.len()
     ));
     ui.line(&format!("session {session}"));
     ui.line("");

@@ -63,11 +63,10 @@ impl LogFile<'_> {
         });
         let mut parts = Vec::new();
         for (base, name) in bases {
-            // One that went meanwhile is none.
-            if let Some(stamp) = self.folder.stamp(name)? {
-                let len = stamp.size;
-                parts.push(Part { base, len });
-            }
+            // One that went meanwhile is none, and what is no plain file or ends nowhere nobody wrote as a part.
+            let len = self.folder.plain_size(name)?;
+            let len = len.filter(|len| base.checked_add(*len).is_some());
+            parts.extend(len.map(|len| Part { base, len }));
         }
         parts.sort_by_key(|part| part.base);
         Ok(parts)

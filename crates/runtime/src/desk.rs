@@ -68,6 +68,7 @@ pub use reading::{Entry, MailCounts, MailReport, Which};
 pub use sending::{Broadcast, Sent};
 pub use sent::{SentFact, SentMessage};
 pub use status::{HEARTBEAT_FRESH_MS, MemberStatus, Standing, TeamStatus, apart};
+pub(crate) use telling::wakes;
 pub use telling::{NO_REACTION, WaitingMail};
 pub use waiting::{Happened, Look, Wanted};
 pub use work::Change;

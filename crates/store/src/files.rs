@@ -8,6 +8,7 @@
 //! | the names of files that a team works on | [`Workspace`] | resolved, nothing is opened |
 //! | what such a file says | [`Workspace::text`] | refused inside the project |
 //! | a hook of version control | [`HookFile`] | never followed: a link is moved as it is |
+//! | the settings of an agent CLI | [`SettingsFile`] | followed: a person named the place |
 //! | the entry of a pane, with its secrets | [`take_private`] | refused |
 //! | manual pages, manifests, captures | [`write_file`] | the folder's followed: a person named it; the file's replaced |
 //! | standard output, whether it is there at all | [`stands_for_nothing`] | nothing is opened |
@@ -30,11 +31,13 @@ use crate::port::Durability;
 
 mod hook;
 mod private;
+mod settings;
 mod whole;
 mod workspace;
 
 pub use hook::{HookFile, Standing};
 pub use private::take_private;
+pub use settings::SettingsFile;
 pub use workspace::{Workspace, resolved};
 
 /// The longest name of a worker's file, in bytes.

@@ -125,6 +125,7 @@ pub(crate) fn document(place: &Place) -> Spot<'_> {
         Place::Session(name) => worker(name).spot("session.json", Form::PrettyLine),
         Place::Pane(name) => worker(name).spot("pane.json", Form::PrettyLine),
         Place::Nudge(name) => worker(name).spot(".nudge.json", Form::CompactLine),
+        Place::Hook(name) => worker(name).spot(".hook.json", Form::CompactLine),
     }
 }
 
@@ -254,6 +255,7 @@ fn of_worker(worker: Name, file: &str) -> Option<Change> {
         "session.json" => Some(Change::Document(Place::Session(worker))),
         "pane.json" => Some(Change::Document(Place::Pane(worker))),
         ".nudge.json" => Some(Change::Document(Place::Nudge(worker))),
+        ".hook.json" => Some(Change::Document(Place::Hook(worker))),
         _ => None,
     }
 }
@@ -288,6 +290,7 @@ mod tests {
             Place::Session(w1()),
             Place::Pane(w1()),
             Place::Nudge(w1()),
+            Place::Hook(w1()),
             Place::Shutdown,
             Place::Run,
             Place::Claims,

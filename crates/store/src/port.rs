@@ -59,6 +59,8 @@ pub enum Place {
     Pane(Name),
     /// `workers/<name>/.nudge.json`: which line is about to be typed for a member, and which was.
     Nudge(Name),
+    /// `workers/<name>/.hook.json`: what the hooks of a member's program have told and shown.
+    Hook(Name),
     /// `shutdown.json`.
     Shutdown,
     /// `run.json`: the run that drives this team.
@@ -178,6 +180,7 @@ impl Place {
             | Self::Heartbeat(_)
             | Self::Monitor
             | Self::Nudge(_)
+            | Self::Hook(_)
             | Self::Board
             | Self::Exchanges => Durability::Relaxed,
         }

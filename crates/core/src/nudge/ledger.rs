@@ -45,6 +45,9 @@ pub struct Ledger {
     /// Mail up to this instant has been told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub told_at: Option<Timestamp>,
+    /// Mail up to this instant was shown by a hook of the program, so that no line needs to tell of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shown_at: Option<Timestamp>,
     /// Lines since the last progress.
     pub unanswered: u32,
     /// When a try that typed something failed last.
@@ -137,11 +140,12 @@ impl Ledger {
     /// The holder of `ticket` is about to type: whether it still should, and which count it tells. The count is of this
     /// moment, so it is right whatever came in between.
     pub fn begin(&mut self, now: Timestamp, ticket: &str, view: &View) -> Begin {
+        let has_mail = view.unread > 0 && !self.is_shown(view);
         let Some(pending) = self.pending.as_mut().filter(|held| held.ticket == ticket) else {
             return Begin::Withdrawn;
         };
         let idles = view.loops == Loops::Active && view.idle_since.is_some();
-        let wanted = view.standing == Standing::Live && (view.unread > 0 || idles);
+        let wanted = view.standing == Standing::Live && (has_mail || idles);
         if !wanted {
             self.pending = None;
             return Begin::Withdrawn;
@@ -190,6 +194,18 @@ impl Ledger {
         }
     }
 
+    /// A hook of the program has shown all mail that was there at `at`.
+    pub fn note_shown(&mut self, at: Timestamp) {
+        self.shown_at = self.shown_at.max(Some(at));
+        self.lost = None;
+    }
+
+    /// Whether a hook has shown all that waits.
+    fn is_shown(&self, view: &View) -> bool {
+        view.newest_unread_at
+            .is_some_and(|newest| self.shown_at >= Some(newest))
+    }
+
     /// Progress since the last line answers every line, and since the last failure it forgives it.
     fn take_progress(&mut self, progress_at: Option<Timestamp>) {
         let since = |at: Option<Timestamp>| at.is_none_or(|at| progress_at > Some(at));
@@ -206,6 +222,9 @@ impl Ledger {
     /// For a send: whether a line of the last seconds covers the message. A member that was given up is told of new
     /// mail more rarely.
     fn covered(&self, now: Timestamp, view: &View, timing: &Timing) -> Option<Quiet> {
+        if self.is_shown(view) {
+            return Some(Quiet::AlreadyTold);
+        }
         let injected_at = self.injected_at?;
         let span = if self.is_given_up(timing) {
             timing.back_off_ms
@@ -219,6 +238,9 @@ impl Ledger {
 
     /// For a sweep: whether all mail was told, or is about to be told by its sender.
     fn swept(&self, now: Timestamp, view: &View, timing: &Timing) -> Option<Quiet> {
+        if self.is_shown(view) {
+            return Some(Quiet::AlreadyTold);
+        }
         let told = match (view.newest_unread_at, self.told_at) {
             (Some(newest), Some(told_at)) => newest <= told_at,
             (None, Some(_)) => true,

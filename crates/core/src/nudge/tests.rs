@@ -252,6 +252,31 @@ fn a_hook_keeps_the_pane_from_being_typed_into() {
     }
 }
 
+#[test]
+fn mail_that_a_hook_has_shown_needs_no_line_and_newer_mail_does() {
+    let mut ledger = Ledger::default();
+    assert!(matches!(
+        send(&mut ledger, 0, &mail(1, 0)),
+        Decision::Inject { .. }
+    ));
+    ledger.note_shown(at(50));
+    assert_eq!(
+        ledger.begin(at(100), "0", &mail(1, 0)),
+        Begin::Withdrawn,
+        "while it was gathered"
+    );
+    for trigger in [Trigger::Send, Trigger::Sweep] {
+        assert_eq!(
+            ask(&mut ledger, 5_000, trigger, &mail(1, 50), "t"),
+            Decision::Quiet(Quiet::AlreadyTold)
+        );
+    }
+    assert!(matches!(
+        send(&mut ledger, 6_000, &mail(2, 5_900)),
+        Decision::Inject { .. }
+    ));
+}
+
 /// Runs the monitor's scans, every 5 s from `from` to `to`, against a pane that is ready and never reacts; answers when
 /// lines were typed and when the leader was told.
 fn scans(

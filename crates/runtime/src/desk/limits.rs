@@ -8,7 +8,8 @@
 
 use pitcrew_core::event::Fact;
 use pitcrew_core::limiter::{
-    Ask, LimitEvent, Limiter, Limits, Recorded, Report, ReservationId, WhenUnreachable, jitter_ms,
+    Ask, Hold, LimitEvent, Limiter, Limits, Recorded, Report, ReservationId, WhenUnreachable,
+    jitter_ms,
 };
 use pitcrew_core::mailbox::{Draft, Intent};
 use pitcrew_core::name::LEADER;
@@ -269,6 +270,22 @@ impl Desk<'_> {
         member: &Name,
     ) -> Result<Vec<LimitEvent>, NotDone> {
         self.change_limiter(|limiter| limiter.renew(id, member, self.now()))
+    }
+
+    /// Changes the money that a call which still runs has set aside; answers what it holds now.
+    ///
+    /// # Errors
+    /// As [`Limiter::reprice`] says.
+    pub fn reprice_reservation(
+        &self,
+        id: ReservationId,
+        member: &Name,
+        hold: Hold,
+    ) -> Result<Option<Micros>, NotDone> {
+        let repriced =
+            self.on_whole(|limiter: &mut Limiter| limiter.reprice(id, member, hold, self.now()))?;
+        self.tell_of_limits(&repriced.events);
+        Ok(repriced.cost)
     }
 
     /// Pauses the whole team until a provider's limit resets. Mail and tasks go on.

@@ -25,6 +25,7 @@ use pitcrew_core::{Name, Timestamp};
 use pitcrew_store::{StoreExt, StoreFailure};
 
 use crate::desk::{Desk, NO_REACTION, NotDone, WaitingMail};
+use crate::hooks::is_waiting;
 use crate::profile::{PaneProfile, PaneProfiles};
 use crate::tmux::{PaneRecord, Terminal, Tmux};
 use crate::wake::{NudgeRecord, PaneSeat, WakeError, Waker, Woken};
@@ -147,6 +148,11 @@ pub fn wake_member(
         Ok(profile) => profile,
         Err(absent) => return Ok(Wakened::not("unknown_profile", absent.to_string())),
     };
+    let mut occasion = occasion;
+    // A hook delivers mail; it prompts nobody who idles in a loop.
+    if occasion.trigger != Trigger::Idle && is_waiting(&bell.desk, member, seat.incarnation)? {
+        occasion.wake = Wake::Hook;
+    }
     let tmux = bell.tmux.at(&seat.pane.server.socket_path);
     let mut terminal = (&tmux, &seat.pane);
     let ring = Ring {

@@ -6,7 +6,7 @@
 
 use std::fs::{File, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 use crate::failure::StoreFailure;
@@ -33,7 +33,12 @@ pub(super) fn put(
             Err(refused) if refused.kind() != io::ErrorKind::NotFound => return Err(refused),
             _ => {}
         }
-        let mut file = File::create_new(&draft)?;
+        // Nobody else reads it before it has its mode.
+        let mut file = File::options()
+            .write(true)
+            .create_new(true)
+            .mode(mode.map_or(0o666, |mode| mode & 0o600))
+            .open(&draft)?;
         file.write_all(text)?;
         if let Some(mode) = mode {
             file.set_permissions(Permissions::from_mode(mode))?;

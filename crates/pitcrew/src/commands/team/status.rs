@@ -107,7 +107,12 @@ pub(crate) fn answer(status: &TeamStatus, standings: &[Standing]) -> Value {
     if let Some(at) = &status.shut_down_at {
         snapshot["shutdownAt"] = at.as_str().into();
     }
-    json!({ "ok": true, "config": status.team_as_written, "snapshot": snapshot })
+    let mut config = status.team_as_written.clone();
+    if config.is_object() {
+        // Others may have left it out, or changed the list without it.
+        config["workerCount"] = status.team.workers.len().into();
+    }
+    json!({ "ok": true, "config": config, "snapshot": snapshot })
 }
 
 fn standing_of<'a>(standings: &'a [Standing], member: &str) -> Option<&'a Standing> {

@@ -7,7 +7,7 @@
 //! | `HANG-<name>` | nothing, until [`Model::lift`] |
 //! | `TOOL-<name>` | a call of the shell tool that runs `pitcrew send`, then text |
 //! | `ASK-<name>` | a call of the shell tool that makes a file `<name>`, beyond what a sandbox allows, then text |
-//! | `new message(s)` | a call of the shell tool that reads the oldest message, then text |
+//! | `new message(s)`, where no hook has shown them | a call of the shell tool that reads the oldest message, then text |
 //! | any other | text with a number |
 #![allow(dead_code, reason = "each test program uses what it needs of it")]
 
@@ -236,7 +236,7 @@ fn decide(kind: &str, body: &Value, shared: &Shared) -> (u32, Reply) {
         format!("pitcrew send leader {word}")
     } else if let Some(word) = word("ASK-") {
         format!("touch {word}")
-    } else if said.contains("new message(s)") {
+    } else if said.contains("new message(s)") && !body.to_string().contains("new message for you") {
         "pitcrew inbox --next --and-ack".to_string()
     } else {
         return (number, plain);

@@ -47,6 +47,7 @@ pub use known::{ProfileAbsent, Profiles, UnknownProfile};
 pub use mcp::{McpFormat, McpServer, McpTable};
 pub use panes::{PaneProfile, PaneProfiles, PaneStart, Trust};
 pub use plan::{PlanError, Probe, SessionPlan, ToolGrant, TurnInput, TurnPlan};
+pub(crate) use read::is_session_id;
 pub use read::{Answer, Limit, Outcome, TurnOutput, TurnReport};
 pub use reset::reset_in_text;
 pub use usage::Usage;

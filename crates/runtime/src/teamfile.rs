@@ -176,7 +176,7 @@ impl TeamFile {
             path: path.to_path_buf(),
             problems,
         };
-        let file = raw::read(text).map_err(|problem| failed(vec![problem]))?;
+        let file = raw::read(text).map_err(failed)?;
         check::check(path, text, file, kind_of).map_err(failed)
     }
 }

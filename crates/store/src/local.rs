@@ -6,6 +6,7 @@
 //! | [`LocalStore`] | one team as a [`Store`], or what a project keeps beside its teams |
 //! | `state` | loop modes, and the lock of whoever watches the project |
 //! | `document`, `patch`, `text`, `mark` | a document: transaction, unknown keys, layout, the reference's claim mark |
+//! | `owed` | which ended tasks nobody has followed up yet |
 //! | `log` | an append-only log |
 //! | `checkup` | what is odd about the folders, and what the file system can |
 //! | `watch` | what changes, by events of the system and by looking again |
@@ -23,7 +24,9 @@ use pitcrew_core::time::Timestamp;
 
 use crate::failure::StoreFailure;
 use crate::layout::{self, Branch};
-use crate::port::{Cursor, Document, ErasedRule, Kind, Log, Page, Place, State, Store, Watch};
+use crate::port::{
+    Cursor, Document, ErasedRule, Kind, Log, Page, Place, Reach, State, Store, Watch,
+};
 use document::DocumentFile;
 use folder::Folder;
 pub use log::Rotation;
@@ -35,6 +38,7 @@ pub(crate) mod folder;
 mod lock;
 mod log;
 mod mark;
+mod owed;
 mod patch;
 mod programs;
 mod project;
@@ -113,6 +117,7 @@ impl LocalStore {
                 cleared += 1;
             }
         }
+        owed::clear(&tasks)?;
         Ok(cleared)
     }
 
@@ -204,22 +209,16 @@ impl Store for LocalStore {
 
     fn settle(&self, task: &TaskId) -> Result<(), StoreFailure> {
         match Folder::descend(&self.team, Branch::Tasks.steps())? {
-            Some(tasks) => mark::settle(&tasks, task),
+            Some(tasks) => owed::settle(&tasks, task),
             None => Ok(()),
         }
     }
 
-    fn take_over_ended(&self, now: Timestamp) -> Result<Vec<TaskId>, StoreFailure> {
-        let Some(tasks) = Folder::descend(&self.team, Branch::Tasks.steps())? else {
-            return Ok(Vec::new());
-        };
-        // Nearly always there is none, and then nobody waits for anybody.
-        let names = tasks.names()?;
-        if !mark::any_ended(&tasks, &names, now)? {
-            return Ok(Vec::new());
+    fn take_over_ended(&self, reach: Reach, now: Timestamp) -> Result<Vec<TaskId>, StoreFailure> {
+        match Folder::descend(&self.team, Branch::Tasks.steps())? {
+            Some(tasks) => owed::take_over(&tasks, reach, now, self.patience),
+            None => Ok(Vec::new()),
         }
-        let _held = tasks.lock(self.patience)?;
-        mark::take_over_ended(&tasks, &names, now)
     }
 }
 

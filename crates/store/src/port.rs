@@ -86,6 +86,15 @@ pub enum Kind {
     Task,
 }
 
+/// Where it is looked for ended tasks that nobody has settled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// In the list of them, which is as long as what is owed.
+    Listed,
+    /// At every task that somebody has or had as well: for those whose writers kept no such list.
+    Everywhere,
+}
+
 /// An append-only log of lines.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Log {
@@ -387,7 +396,7 @@ pub trait Store: Send + Sync {
     ///
     /// # Errors
     /// When the tasks cannot be looked at.
-    fn take_over_ended(&self, _now: Timestamp) -> Result<Vec<TaskId>, StoreFailure> {
+    fn take_over_ended(&self, _reach: Reach, _now: Timestamp) -> Result<Vec<TaskId>, StoreFailure> {
         Ok(Vec::new())
     }
 }
@@ -429,7 +438,7 @@ impl<S: Store + ?Sized> Store for Arc<S> {
         (**self).settle(task)
     }
 
-    fn take_over_ended(&self, now: Timestamp) -> Result<Vec<TaskId>, StoreFailure> {
-        (**self).take_over_ended(now)
+    fn take_over_ended(&self, reach: Reach, now: Timestamp) -> Result<Vec<TaskId>, StoreFailure> {
+        (**self).take_over_ended(reach, now)
     }
 }

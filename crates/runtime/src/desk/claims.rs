@@ -315,7 +315,7 @@ impl Desk<'_> {
                     "Your claim on {} {} ran out at {}. Others may have these lines now: claim them again before you \
                      edit them.",
                     claim.file, claim.lines, claim.until
-                ),
+                ).into(),
                 intent: Some(Intent::Inform),
                 reply_to: None,
                 idempotency_key: Some(format!("claim-expired:{}:{}", claim.id, claim.until)),

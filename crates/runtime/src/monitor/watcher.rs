@@ -240,7 +240,7 @@ impl<P: Panes> Watcher<'_, P> {
         let ended = desk.end_member(member, EndCause::Crashed);
         let body = obituary(member, why, &tasks);
         let notice = Draft {
-            body,
+            body: body.into(),
             intent: Some(Intent::Request),
             reply_to: None,
             idempotency_key: Some(format!("gone:{member}:{incarnation}")),

@@ -332,7 +332,7 @@ impl Ring<'_> {
             verified: false,
         };
         let notice = Draft {
-            body: body.clone(),
+            body: body.clone().into(),
             intent: Some(Intent::Request),
             reply_to: None,
             idempotency_key: Some(format!("{NO_REACTION}{}", desk.fresh_id().map_err(unseen)?)),

@@ -120,6 +120,7 @@ impl Scheduler {
                 self.ends_at = self.ends_at.map(|at| at.saturating_add(for_ms));
             }
             Event::LimitsChanged => self.seats.iter_mut().for_each(Seat::let_try_again),
+            Event::BooksChanged => self.seats.iter_mut().for_each(Seat::take_its_chance),
             Event::Resumed => {
                 self.pauses.clear();
                 self.seats.iter_mut().for_each(Seat::resume);

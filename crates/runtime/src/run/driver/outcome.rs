@@ -37,6 +37,7 @@ impl Driver<'_> {
         }
         let closed = founding::over(&self.ground.store, &self.ground.run, word, now.wall);
         self.attempt(closed);
+        self.write_down_the_end(word);
         let unread = self.desk().count_unread(&Name::leader());
         let leader_unread = self.attempt(unread).unwrap_or(self.leader_unread);
         let mut mail = Vec::with_capacity(self.gears.len());
@@ -116,7 +117,7 @@ impl Driver<'_> {
             member: gear.name().clone(),
             profile: gear.entry.profile.clone(),
             turns: view.turns,
-            restarts: view.restarts,
+            restarts: self.restarted.get(&seat).copied().unwrap_or(0),
             unread: mail.unread,
             dead_letters,
             unanswered: mail.from_leader + mail.from_peers,

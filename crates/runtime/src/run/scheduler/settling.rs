@@ -86,10 +86,14 @@ impl Scheduler {
                 self.limited(seat, until, jitter, now);
                 (self.unless_over(seat), MailSettlement::Keep)
             }
-            End::HeldBack(until) => {
+            End::HeldBack(until) | End::Outbid(until) => {
                 self.uncount(seat);
                 let until = until.max(now.ms.saturating_add(1));
-                self.seats[seat].paused = Some((until, PauseCause::Team));
+                let cause = match end {
+                    End::Outbid(_) => PauseCause::Others,
+                    _ => PauseCause::Team,
+                };
+                self.seats[seat].paused = Some((until, cause));
                 (self.unless_over(seat), MailSettlement::Keep)
             }
             End::Barred(reason) => {

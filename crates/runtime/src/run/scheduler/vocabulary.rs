@@ -83,6 +83,8 @@ pub enum End {
     Limited(Option<i64>),
     /// The team's limits did not let it start; until then, as far as is known (in [`Moment::ms`]).
     HeldBack(i64),
+    /// The same, because of what others have set aside: it may come back before.
+    Outbid(i64),
     /// The team's limits do not let its member start at all, for this reason.
     Barred(StopReason),
     /// The session to go on with is no more.
@@ -131,6 +133,8 @@ pub enum Event {
     Slept(i64),
     /// The team's limits are others now: who could not start is let try again.
     LimitsChanged,
+    /// What somebody had set aside came back: who waited for that is let try again.
+    BooksChanged,
     /// A pause of the team was ended before its time: providers are asked again.
     Resumed,
     /// A person wants the run to end. Said again, it ends at once.

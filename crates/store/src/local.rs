@@ -42,7 +42,7 @@ mod owed;
 mod patch;
 mod programs;
 mod project;
-mod room;
+pub(crate) mod room;
 mod state;
 mod text;
 mod watch;
@@ -105,20 +105,24 @@ impl LocalStore {
     /// Removes the reference's mark from every task, as a shutdown does, and answers how many there were.
     ///
     /// # Errors
-    /// When the tasks cannot be listed or a mark cannot be removed.
+    /// When the tasks cannot be listed or a mark cannot be removed; the others are removed all the same.
     pub fn clear_claim_marks(&self) -> Result<usize, StoreFailure> {
         let Some(tasks) = Folder::descend(&self.team, Branch::Tasks.steps())? else {
             return Ok(0);
         };
         let _held = tasks.lock(self.patience)?;
-        let mut cleared = 0;
+        let (mut cleared, mut failure) = (0, None);
         for name in tasks.names()? {
-            if layout::is_claim_mark(&name) && tasks.remove(&name)? {
-                cleared += 1;
+            if !layout::is_claim_mark(&name) {
+                continue;
+            }
+            match tasks.remove(&name) {
+                Ok(removed) => cleared += usize::from(removed),
+                Err(refused) => failure = Some(refused),
             }
         }
         owed::clear(&tasks)?;
-        Ok(cleared)
+        failure.map_or(Ok(cleared), Err)
     }
 
     fn log_file<'a>(&self, folder: &'a Folder, name: &'a str, log: &'a Log) -> LogFile<'a> {

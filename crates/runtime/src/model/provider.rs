@@ -129,6 +129,8 @@ pub struct Provider {
     target: ServiceTarget,
     settings: Settings,
     options: ChatOptions,
+    ending: hearing::Ending,
+    results: asking::Results,
     client: OnceLock<Client>,
 }
 
@@ -196,6 +198,14 @@ impl Provider {
             },
             settings,
             options,
+            ending: match vendor {
+                Vendor::Gemini | Vendor::Ollama => hearing::Ending::Reason,
+                _ => hearing::Ending::Event,
+            },
+            results: match vendor {
+                Vendor::Ollama => asking::Results::Apart,
+                _ => asking::Results::Together,
+            },
             client: OnceLock::new(),
         })
     }
@@ -227,7 +237,7 @@ impl Provider {
         let until = Instant::now() + self.settings.time_limit;
         let asked = self.client()?.exec_chat_stream(
             ModelSpec::Target(self.target.clone()),
-            asking::chat(request),
+            asking::chat(request, self.results),
             Some(&self.options),
         );
         let late = |limit: Duration| ModelError::TimedOut {
@@ -244,6 +254,7 @@ impl Provider {
             written,
             until,
             self.settings.silence_limit,
+            self.ending,
             self.failing(),
         );
         let heard = heard.await.map_err(|stopped| match stopped {

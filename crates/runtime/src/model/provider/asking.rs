@@ -12,8 +12,17 @@ use serde_json::Value;
 
 use crate::model::{Request, ToolResult, ToolSpec, Turn};
 
+/// How the results of calls made side by side are sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Results {
+    /// As one message.
+    Together,
+    /// Each as a message of its own: of several in one, the client crate sends Ollama only one.
+    Apart,
+}
+
 /// The whole request.
-pub(super) fn chat(request: &Request) -> ChatRequest {
+pub(super) fn chat(request: &Request, sent: Results) -> ChatRequest {
     // Some providers want the name of the tool beside the id of the call.
     let mut names: HashMap<&str, &str> = HashMap::new();
     let mut messages = Vec::with_capacity(request.turns.len());
@@ -42,7 +51,12 @@ pub(super) fn chat(request: &Request) -> ChatRequest {
             Turn::Tools { results } if results.is_empty() => {}
             Turn::Tools { results } => {
                 let responses = results.iter().map(|result| response(result, &names));
-                messages.push(ChatMessage::tool(responses.collect::<Vec<_>>()));
+                match sent {
+                    Results::Together => {
+                        messages.push(ChatMessage::tool(responses.collect::<Vec<_>>()));
+                    }
+                    Results::Apart => messages.extend(responses.map(ChatMessage::tool)),
+                }
             }
         }
     }

@@ -31,6 +31,21 @@ pub(super) enum Stopped {
     Late,
 }
 
+/// How an answer shows that it has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// By an event of its own, without which the client crate reports no end.
+    Event,
+    /// By giving a reason: the client crate reports an end for every stream that closes.
+    Reason,
+}
+
+fn lost(text: &str) -> Stopped {
+    let heard = text.len();
+    let why = format!("the connection was lost after {heard} bytes of the answer");
+    Stopped::Failed(ModelError::Unavailable { why })
+}
+
 /// An answer that ended.
 pub(super) struct Heard {
     text: String,
@@ -43,6 +58,7 @@ pub(super) async fn hear(
     written: &mut (dyn FnMut(&str) + Send),
     until: Instant,
     silence: Duration,
+    ending: Ending,
     failing: Failing<'_>,
 ) -> Result<Heard, Stopped> {
     let mut text = String::new();
@@ -64,14 +80,15 @@ pub(super) async fn hear(
                 }
                 written(&chunk.content);
             }
+            Some(Ok(ChatStreamEvent::End(end)))
+                if ending == Ending::Reason && end.captured_stop_reason.is_none() =>
+            {
+                return Err(lost(&text));
+            }
             Some(Ok(ChatStreamEvent::End(end))) => return Ok(Heard { text, end }),
             Some(Ok(_)) => {}
             Some(Err(error)) => return Err(Stopped::Failed(failing.error(&error))),
-            None => {
-                let heard = text.len();
-                let why = format!("the connection was lost after {heard} bytes of the answer");
-                return Err(Stopped::Failed(ModelError::Unavailable { why }));
-            }
+            None => return Err(lost(&text)),
         }
     }
 }

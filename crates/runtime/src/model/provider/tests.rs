@@ -237,6 +237,109 @@ async fn anthropic_is_spoken_both_ways() {
 }
 
 #[tokio::test]
+async fn gemini_is_spoken_both_ways_and_a_cut_answer_is_noticed() {
+    let piece = |parts: Value, more: Value| {
+        let mut event =
+            json!({ "candidates": [{ "content": { "role": "model", "parts": parts } }] });
+        if let Value::Object(more) = more {
+            for (key, value) in more {
+                match key.as_str() {
+                    "finishReason" => event["candidates"][0][key] = value,
+                    _ => event[key] = value,
+                }
+            }
+        }
+        openai(&event)
+    };
+    let usage = json!({ "promptTokenCount": 80, "cachedContentTokenCount": 30, "candidatesTokenCount": 9, "totalTokenCount": 89 });
+    let first = piece(json!([{ "text": "Hm." }]), Value::Null);
+    let call_piece = json!([{ "functionCall": { "name": "read_file", "args": { "path": "a" } } }]);
+    let last = piece(
+        call_piece,
+        json!({ "finishReason": "STOP", "usageMetadata": usage }),
+    );
+    let server = Server::playing(vec![
+        Answer::Stream(vec![first.clone(), last]),
+        Answer::Stream(vec![first]),
+    ])
+    .await;
+    let provider = open("gemini:gemini-2.0-flash", &server);
+    let (reply, _) = call(&provider, &conversation()).await;
+    let reply = reply.unwrap();
+    assert_eq!(reply.text, "Hm.");
+    assert_eq!(
+        (
+            reply.calls[0].name.as_str(),
+            &reply.calls[0].arguments["path"]
+        ),
+        ("read_file", &json!("a"))
+    );
+    assert_eq!(
+        (reply.usage.input, reply.usage.cached, reply.usage.output),
+        (80, 30, 9)
+    );
+    let heard = &server.heard()[0];
+    assert_eq!(
+        heard.path,
+        "/v1/models/gemini-2.0-flash:streamgeneratecontent?alt=sse"
+    );
+    assert!(heard.head.contains("x-goog-api-key: sk-very-secret"));
+    let body = heard.body.to_string();
+    for part in [
+        "You are the researcher.",
+        "functionDeclarations",
+        "functionResponse",
+        "text of b",
+    ] {
+        assert!(body.contains(part), "{part} is not in {body}");
+    }
+    let (reply, _) = call(&provider, &asking("go")).await;
+    assert!(matches!(reply.unwrap_err(), ModelError::Unavailable { .. }));
+}
+
+#[tokio::test]
+async fn ollama_is_spoken_both_ways() {
+    let line = |value: Value| format!("{value}\n");
+    let calls = json!([{ "function": { "name": "read_file", "arguments": { "path": "a" } } }]);
+    let server = Server::playing(vec![
+        Answer::Stream(vec![
+            line(json!({ "message": { "role": "assistant", "content": "Hm." }, "done": false })),
+            line(json!({ "message": { "role": "assistant", "content": "", "tool_calls": calls }, "done": false })),
+            line(json!({ "message": { "role": "assistant", "content": "" }, "done": true, "done_reason": "stop",
+                "prompt_eval_count": 40, "eval_count": 6 })),
+        ]),
+        Answer::Stream(vec![line(json!({ "message": { "role": "assistant", "content": "Hm." }, "done": false }))]),
+    ])
+    .await;
+    let provider = open("ollama:llama3", &server);
+    let (reply, pieces) = call(&provider, &conversation()).await;
+    let reply = reply.unwrap();
+    assert_eq!(
+        (reply.text.as_str(), pieces),
+        ("Hm.", vec!["Hm.".to_string()])
+    );
+    assert_eq!(reply.calls[0].arguments["path"], "a");
+    assert_eq!(
+        (reply.usage.input, reply.usage.output, reply.cost),
+        (40, 6, None)
+    );
+    let heard = &server.heard()[0];
+    assert_eq!(heard.path, "/v1/api/chat");
+    let messages = heard.body["messages"].as_array().unwrap();
+    let roles: Vec<&str> = messages
+        .iter()
+        .map(|one| one["role"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        roles,
+        ["system", "user", "assistant", "tool", "tool", "user"]
+    );
+    assert_eq!(heard.body["tools"][0]["function"]["name"], "read_file");
+    let (reply, _) = call(&provider, &asking("go")).await;
+    assert!(matches!(reply.unwrap_err(), ModelError::Unavailable { .. }));
+}
+
+#[tokio::test]
 async fn g9_a_provider_that_takes_no_more_says_when_to_come_back() {
     let quota =
         r#"{"error":{"message":"You exceeded your current quota","type":"insufficient_quota"}}"#;

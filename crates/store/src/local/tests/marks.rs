@@ -356,4 +356,15 @@ fn a_shutdown_clears_every_mark_and_counts_them() {
     assert_eq!(scene.store.clear_claim_marks().unwrap(), 2);
     assert_eq!(scene.store.clear_claim_marks().unwrap(), 0);
     assert!(scene.path("tasks/1.json").exists());
+    // One that cannot be removed keeps no other.
+    for n in 0..9 {
+        scene.write(&format!("tasks/{n}.lock"), &mark(dead(), 0));
+    }
+    std::fs::remove_file(scene.path("tasks/4.lock")).unwrap();
+    std::fs::create_dir(scene.path("tasks/4.lock")).unwrap();
+    assert!(scene.store.clear_claim_marks().is_err());
+    let left = std::fs::read_dir(scene.path("tasks")).unwrap();
+    let left = left.map(|entry| entry.unwrap().file_name());
+    let marks = left.filter(|name| name.to_string_lossy().ends_with(".lock"));
+    assert_eq!(marks.count(), 1);
 }

@@ -66,6 +66,13 @@ pub(super) struct Note {
     pub(super) claimed_at: String,
 }
 
+impl Note {
+    /// Whether it is this very process's.
+    pub(super) fn is_ours(&self) -> bool {
+        self.pid == std::process::id()
+    }
+}
+
 /// What a change of a task does to its mark.
 #[derive(Debug, PartialEq, Eq)]
 enum Step {

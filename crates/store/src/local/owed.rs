@@ -84,7 +84,7 @@ pub(super) fn settle(tasks: &Folder, id: &TaskId) -> Result<(), StoreFailure> {
     let file = layout::claim_mark(id);
     if let Some(text) = tasks.read(&file)? {
         match note(&text.0) {
-            Some(note) if note.pid == std::process::id() => tasks.remove(&file)?,
+            Some(note) if note.is_ours() => tasks.remove(&file)?,
             _ => return Ok(()),
         };
     }
@@ -185,7 +185,7 @@ fn debt(tasks: &Folder, id: &TaskId, now: Timestamp) -> Debt {
 
 /// Whether the process that the mark names still does what follows.
 fn is_followed(note: &Note, now: Timestamp) -> bool {
-    if note.pid != std::process::id() {
+    if !note.is_ours() {
         return is_alive(note.pid);
     }
     let made = Timestamp::parse(&note.claimed_at);

@@ -193,3 +193,100 @@ fn real_agents_are_shown_their_mail_by_their_hooks() {
         eprintln!("{cli} | mail at the end of a turn | while idle: {idle}");
     }
 }
+
+#[test]
+fn real_agents_are_kept_off_lines_that_others_hold() {
+    for cli in wanted(&["claude", "gemini", "copilot"]) {
+        let model = Model::start();
+        let path = std::env::var("PATH").unwrap_or_default();
+        let berth = Berth::new(cli, &model.address, &path);
+        model.works_in(&berth.path("p"));
+        berth.call(&["hook", "install", cli]);
+        launch(&berth);
+        berth.becomes("ready");
+        let file = berth.path("p/EDIT-held");
+        std::fs::write(&file, "one\ntwo\n").unwrap();
+        let claim = [
+            "--team",
+            "t",
+            "--as",
+            "leader",
+            "claim",
+            "EDIT-held",
+            "1",
+            "2",
+        ];
+        assert_eq!(berth.call(&claim).status, Some(0));
+        berth.types("Write the file EDIT-held", Enter::Pressed);
+        berth.until("the model hears who holds the lines", || {
+            // The program may ask its user first; the hook comes before or after that.
+            if berth.state() == "waiting(permission)" {
+                berth.presses("Enter");
+            }
+            model.heard("leader holds EDIT-held")
+        });
+        assert_eq!(
+            std::fs::read_to_string(&file).unwrap(),
+            "one\ntwo\n",
+            "{cli}"
+        );
+        berth.call(&["team", "shutdown", "t"]);
+        eprintln!("{cli} | an edit of held lines is refused by its hook");
+    }
+}
+
+#[test]
+fn real_agents_that_ask_whether_a_folder_is_trusted_get_no_key() {
+    for cli in wanted(&["claude", "codex", "gemini", "copilot"]) {
+        let model = Model::start();
+        let path = std::env::var("PATH").unwrap_or_default();
+        let berth = Berth::new(cli, &model.address, &path);
+        berth.forgets_trust();
+        let crew = format!("1:{cli}");
+        let answer = berth.call(&[
+            "team",
+            &crew,
+            "Say hello PLAIN-WORD",
+            "--name",
+            "t",
+            "--json",
+        ]);
+        assert_eq!(answer.status, Some(0), "{answer:#?}");
+        let state = berth.state();
+        let mut before = berth.screen();
+        berth.until("its screen is settled", || {
+            std::thread::sleep(std::time::Duration::from_millis(700));
+            let last = std::mem::replace(&mut before, berth.screen());
+            last == before
+        });
+        let (word, _) = berth.send("QUESTION one");
+        assert_eq!(berth.screen(), before, "{cli}: nothing was typed");
+        assert_eq!(
+            (state.as_str(), word.as_str()),
+            ("waiting(permission)", "dialog"),
+            "{cli}\n{before}"
+        );
+        berth.call(&["team", "shutdown", "t"]);
+
+        let begun = std::time::Instant::now();
+        let answer = berth.call(&[
+            "team",
+            &crew,
+            "Say hello PLAIN-WORD",
+            "--name",
+            "t",
+            "--trust",
+            "--json",
+        ]);
+        assert_eq!(answer.status, Some(0), "{answer:#?}");
+        let trusted_ms = begun.elapsed().as_millis();
+        berth.until("its task is told", || {
+            model.asked().iter().any(|said| said.contains("PLAIN-WORD"))
+        });
+        berth.becomes("ready");
+        berth.call(&["team", "shutdown", "t"]);
+        eprintln!(
+            "{cli} | asks whether the folder is trusted: no key; with --trust it is told its task in {trusted_ms} ms"
+        );
+    }
+}

@@ -184,14 +184,17 @@ impl Store for LocalStore {
     }
 
     fn list(&self, kind: Kind) -> Result<Vec<String>, StoreFailure> {
-        let Kind::Task = kind;
         let Some(tasks) = Folder::descend(&self.team, Branch::Tasks.steps())? else {
             return Ok(Vec::new());
         };
         // A name that is no text is nobody's id, which is for the caller to find: left out here it would be a task that
         // nobody hears of.
         let names = tasks.names_in_words()?;
-        let ids = names.iter().filter_map(|name| layout::task_id(name));
+        let id = match kind {
+            Kind::Task => layout::task_id,
+            Kind::ClaimedTask => layout::claimed_id,
+        };
+        let ids = names.iter().filter_map(|name| id(name));
         Ok(ids.map(str::to_owned).collect())
     }
 

@@ -48,6 +48,9 @@ pub struct Ledger {
     /// Mail up to this instant was shown by a hook of the program, so that no line needs to tell of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shown_at: Option<Timestamp>,
+    /// When the first line of this life was typed, or could not be: before that its program is still starting.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
     /// Lines since the last progress.
     pub unanswered: u32,
     /// When a try that typed something failed last.

@@ -6,8 +6,9 @@
 //! | `LIMIT-<name>` | 429, until [`Model::lift`] |
 //! | `HANG-<name>` | nothing, until [`Model::lift`] |
 //! | `TOOL-<name>` | a call of the shell tool that runs `pitcrew send`, then text |
+//! | `EDIT-<name>` | a call of the tool that writes a file, for the file `<name>`, then text |
 //! | `ASK-<name>` | a call of the shell tool that makes a file `<name>`, beyond what a sandbox allows, then text |
-//! | `new message(s)` | a call of the shell tool that reads the oldest message, then text |
+//! | `new message(s)`, where no hook has shown them | a call of the shell tool that reads the oldest message, then text |
 //! | any other | text with a number |
 #![allow(dead_code, reason = "each test program uses what it needs of it")]
 
@@ -30,6 +31,9 @@ const SHELLS: [&str; 7] = [
     "local_shell",
 ];
 
+/// How agent CLIs call the tool that writes a file.
+const WRITERS: [&str; 3] = ["Write", "write_file", "create"];
+
 /// So long an answer is held back at most.
 const LONGEST_HANG: Duration = Duration::from_secs(120);
 
@@ -38,6 +42,7 @@ struct State {
     lifted: BTreeSet<String>,
     asked: Vec<String>,
     heard: Vec<String>,
+    folder: String,
     number: u32,
 }
 
@@ -95,6 +100,12 @@ impl Model {
             .wait_timeout_while(state, LONGEST_HANG, unsaid)
             .expect("the model lives");
         assert!(!waited.1.timed_out(), "nobody said {word}");
+    }
+
+    /// Where the files are that it edits.
+    pub(crate) fn works_in(&self, folder: &std::path::Path) {
+        let mut state = self.shared.state.lock().expect("the model lives");
+        state.folder = folder.to_string_lossy().into_owned();
     }
 
     /// Whether a main request held this text anywhere.
@@ -209,11 +220,13 @@ fn decide(kind: &str, body: &Value, shared: &Shared) -> (u32, Reply) {
     let number = state.number;
     let plain = Reply::Text(format!("MODEL-REPLY-{number}"));
     // Titles and other side calls carry no tools.
+    if !tools.is_empty() {
+        state.heard.push(body.to_string());
+    }
     if tools.is_empty() || after_tool {
         return (number, plain);
     }
     state.asked.push(said.clone());
-    state.heard.push(body.to_string());
     shared.changed.notify_all();
     let word = |start: &str| {
         let at = said.find(start)?;
@@ -232,11 +245,22 @@ fn decide(kind: &str, body: &Value, shared: &Shared) -> (u32, Reply) {
         drop(waited);
         return (number, plain);
     }
+    if let Some(word) = word("EDIT-") {
+        let mut writers = WRITERS.iter();
+        let writer = writers.find_map(|writer| tools.iter().find(|(name, _)| name == writer));
+        return match writer {
+            Some((name, schema)) => {
+                let file = format!("{}/{word}", state.folder);
+                (number, Reply::Call(name.clone(), edit(schema, &file)))
+            }
+            None => (number, plain),
+        };
+    }
     let command = if let Some(word) = word("TOOL-") {
         format!("pitcrew send leader {word}")
     } else if let Some(word) = word("ASK-") {
         format!("touch {word}")
-    } else if said.contains("new message(s)") {
+    } else if said.contains("new message(s)") && !body.to_string().contains("new message for you") {
         "pitcrew inbox --next --and-ack".to_string()
     } else {
         return (number, plain);
@@ -253,6 +277,23 @@ fn decide(kind: &str, body: &Value, shared: &Shared) -> (u32, Reply) {
         call["justification"] = json!("it needs a file");
     }
     (number, Reply::Call(name.clone(), call))
+}
+
+/// Arguments that write `file`.
+fn edit(schema: &Value, file: &str) -> Value {
+    let mut call = arguments(schema, "");
+    let properties = &schema["properties"];
+    for key in ["file_path", "path"] {
+        if properties[key].is_object() {
+            call[key] = json!(file);
+        }
+    }
+    for key in ["content", "file_text"] {
+        if properties[key].is_object() {
+            call[key] = json!("written\n");
+        }
+    }
+    call
 }
 
 fn tools(body: &Value) -> Vec<(String, Value)> {

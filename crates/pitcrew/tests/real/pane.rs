@@ -168,6 +168,34 @@ impl Berth {
         }
     }
 
+    /// Makes the program ask whether the project is trusted.
+    pub(crate) fn forgets_trust(&self) {
+        let edit = |file: &str, from: &str, to: &str| {
+            let path = self.path(&format!("home/{file}"));
+            let text = fs::read_to_string(&path).expect("settings");
+            assert!(text.contains(from), "{text}");
+            fs::write(path, text.replace(from, to)).expect("a file");
+        };
+        let project = self.text("p");
+        match self.cli {
+            // It asks in repositories alone.
+            "codex" => {
+                edit(".codex/config.toml", &project, "/nowhere");
+                let made = Command::new("git")
+                    .args(["init", "-q"])
+                    .arg(self.path("p"))
+                    .status();
+                assert!(made.expect("git runs").success());
+            }
+            "claude" => edit(".claude.json", &project, "/nowhere"),
+            "gemini" => edit(".gemini/trustedFolders.json", &project, "/nowhere"),
+            _ => {
+                edit(".copilot/settings.json", &project, "/nowhere");
+                edit(".copilot/config.json", &project, "/nowhere");
+            }
+        }
+    }
+
     pub(crate) fn path(&self, below: &str) -> PathBuf {
         let folder = self.folder.path();
         let real = folder.canonicalize().expect("a real path");

@@ -66,13 +66,6 @@ pub(super) struct Note {
     pub(super) claimed_at: String,
 }
 
-impl Note {
-    /// Whether it is this very process's.
-    pub(super) fn is_ours(&self) -> bool {
-        self.pid == std::process::id()
-    }
-}
-
 /// What a change of a task does to its mark.
 #[derive(Debug, PartialEq, Eq)]
 enum Step {
@@ -235,6 +228,11 @@ pub(super) fn renew(
     let draft = layout::draft(file);
     folder.write_draft(&draft, &text, Durability::Relaxed)?;
     folder.rename(&draft, file)
+}
+
+/// Whether this very process wrote the note.
+pub(super) fn is_own(note: &Note) -> bool {
+    note.pid == std::process::id()
 }
 
 pub(super) fn is_alive(pid: u32) -> bool {

@@ -1,7 +1,7 @@
 //! The reference's mark beside a claimed task.
 
 use super::*;
-use crate::port::{Reach, Store, StoreExt};
+use crate::port::{Kind, Reach, Store, StoreExt};
 use pitcrew_core::task::{Claimant, Readiness, Status, Task};
 use std::time::Duration;
 
@@ -333,6 +333,19 @@ fn a_refused_claim_makes_no_mark() {
     let before = snapshot(&scene.path("tasks"));
     assert_eq!(claim(&scene, "w1").unwrap_err().code(), "not_pending");
     assert_eq!(snapshot(&scene.path("tasks")), before);
+}
+
+#[test]
+fn claimed_tasks_are_listed_without_reading_any() {
+    let scene = with_task();
+    let claimed = || scene.store.list(Kind::ClaimedTask).unwrap();
+    assert!(claimed().is_empty());
+    claim(&scene, "w1").unwrap();
+    scene.write("tasks/2.json", "torn");
+    assert_eq!(claimed(), ["1"]);
+    finish(&scene, Status::Completed, Timestamp::from_millis(NOW));
+    scene.store.settle(&id("1")).unwrap();
+    assert!(claimed().is_empty());
 }
 
 #[test]

@@ -136,7 +136,10 @@ pub fn remove(text: &str, path: [&str; 2], place: usize) -> Result<String, Setti
     list.get(place).ok_or_else(|| shape(&path, "a list"))?;
     let spans = |node: &Node| -> Vec<Child> {
         match &node.kind {
-            Kind::Array(list) => list.iter().map(|node| Child::of(node, node.span.start)).collect(),
+            Kind::Array(list) => list
+                .iter()
+                .map(|node| Child::of(node, node.span.start))
+                .collect(),
             Kind::Object(members) => {
                 let own = |member: &Member| Child::of(&member.value, member.start);
                 members.iter().map(own).collect()

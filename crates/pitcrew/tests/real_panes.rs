@@ -48,7 +48,14 @@ fn launched(cli: &'static str, model: &Model) -> (Berth, u128) {
 fn launch(berth: &Berth) -> u128 {
     let begun = std::time::Instant::now();
     let crew = format!("1:{}", berth.cli);
-    let answer = berth.call(&["team", &crew, "Say hello PLAIN-WORD", "--name", "t", "--json"]);
+    let answer = berth.call(&[
+        "team",
+        &crew,
+        "Say hello PLAIN-WORD",
+        "--name",
+        "t",
+        "--json",
+    ]);
     assert_eq!(answer.status, Some(0), "{answer:#?}");
     begun.elapsed().as_millis()
 }
@@ -136,7 +143,9 @@ fn real_agents_are_shown_their_mail_by_their_hooks() {
         berth.send("BODY-at-the-end");
         assert!(!model.heard("BODY-at-the-end"));
         model.lift("HANG-busy");
-        berth.until("mail made the turn go on", || model.heard("BODY-at-the-end"));
+        berth.until("mail made the turn go on", || {
+            model.heard("BODY-at-the-end")
+        });
         berth.until("what the turn had is used", || {
             berth.stands("BODY-at-the-end") == "delivered"
         });
@@ -151,7 +160,9 @@ fn real_agents_are_shown_their_mail_by_their_hooks() {
             });
             let (word, _) = berth.send("BODY-while-idle");
             assert_eq!(word, "hooked", "{cli}\n{}", berth.screen());
-            let ms = berth.until("it is woken without a key", || model.heard("BODY-while-idle"));
+            let ms = berth.until("it is woken without a key", || {
+                model.heard("BODY-while-idle")
+            });
             let said = model.asked()[asked..].join("\n");
             assert!(!said.starts_with("You have"), "{said}");
             idle = format!("without a key, in {ms} ms");
@@ -162,7 +173,9 @@ fn real_agents_are_shown_their_mail_by_their_hooks() {
                 model.heard("BODY-while-idle")
             });
         }
-        berth.until("it is used", || berth.stands("BODY-while-idle") == "delivered");
+        berth.until("it is used", || {
+            berth.stands("BODY-while-idle") == "delivered"
+        });
 
         berth.becomes("ready");
         berth.types("Make the file ASK-made", Enter::Pressed);
@@ -193,7 +206,16 @@ fn real_agents_are_kept_off_lines_that_others_hold() {
         berth.becomes("ready");
         let file = berth.path("p/EDIT-held");
         std::fs::write(&file, "one\ntwo\n").unwrap();
-        let claim = ["--team", "t", "--as", "leader", "claim", "EDIT-held", "1", "2"];
+        let claim = [
+            "--team",
+            "t",
+            "--as",
+            "leader",
+            "claim",
+            "EDIT-held",
+            "1",
+            "2",
+        ];
         assert_eq!(berth.call(&claim).status, Some(0));
         berth.types("Write the file EDIT-held", Enter::Pressed);
         berth.until("the model hears who holds the lines", || {
@@ -203,7 +225,11 @@ fn real_agents_are_kept_off_lines_that_others_hold() {
             }
             model.heard("leader holds EDIT-held")
         });
-        assert_eq!(std::fs::read_to_string(&file).unwrap(), "one\ntwo\n", "{cli}");
+        assert_eq!(
+            std::fs::read_to_string(&file).unwrap(),
+            "one\ntwo\n",
+            "{cli}"
+        );
         berth.call(&["team", "shutdown", "t"]);
         eprintln!("{cli} | an edit of held lines is refused by its hook");
     }
@@ -217,7 +243,14 @@ fn real_agents_that_ask_whether_a_folder_is_trusted_get_no_key() {
         let berth = Berth::new(cli, &model.address, &path);
         berth.forgets_trust();
         let crew = format!("1:{cli}");
-        let answer = berth.call(&["team", &crew, "Say hello PLAIN-WORD", "--name", "t", "--json"]);
+        let answer = berth.call(&[
+            "team",
+            &crew,
+            "Say hello PLAIN-WORD",
+            "--name",
+            "t",
+            "--json",
+        ]);
         assert_eq!(answer.status, Some(0), "{answer:#?}");
         let state = berth.state();
         let mut before = berth.screen();
@@ -228,11 +261,23 @@ fn real_agents_that_ask_whether_a_folder_is_trusted_get_no_key() {
         });
         let (word, _) = berth.send("QUESTION one");
         assert_eq!(berth.screen(), before, "{cli}: nothing was typed");
-        assert_eq!((state.as_str(), word.as_str()), ("waiting(permission)", "dialog"), "{cli}\n{before}");
+        assert_eq!(
+            (state.as_str(), word.as_str()),
+            ("waiting(permission)", "dialog"),
+            "{cli}\n{before}"
+        );
         berth.call(&["team", "shutdown", "t"]);
 
         let begun = std::time::Instant::now();
-        let answer = berth.call(&["team", &crew, "Say hello PLAIN-WORD", "--name", "t", "--trust", "--json"]);
+        let answer = berth.call(&[
+            "team",
+            &crew,
+            "Say hello PLAIN-WORD",
+            "--name",
+            "t",
+            "--trust",
+            "--json",
+        ]);
         assert_eq!(answer.status, Some(0), "{answer:#?}");
         let trusted_ms = begun.elapsed().as_millis();
         berth.until("its task is told", || {
@@ -240,6 +285,8 @@ fn real_agents_that_ask_whether_a_folder_is_trusted_get_no_key() {
         });
         berth.becomes("ready");
         berth.call(&["team", "shutdown", "t"]);
-        eprintln!("{cli} | asks whether the folder is trusted: no key; with --trust it is told its task in {trusted_ms} ms");
+        eprintln!(
+            "{cli} | asks whether the folder is trusted: no key; with --trust it is told its task in {trusted_ms} ms"
+        );
     }
 }

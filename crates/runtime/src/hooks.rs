@@ -23,7 +23,9 @@ mod record;
 mod table;
 
 pub use ear::{Ear, Showing, Wait};
-pub use install::{HooksError, Installed, PutIn, TakenOut, installed, put_in, take_out, with_hooks};
+pub use install::{
+    HooksError, Installed, PutIn, TakenOut, installed, put_in, take_out, with_hooks,
+};
 pub use record::{HookRecord, is_waiting, told};
 pub use table::{HookPut, HooksTable, UserFile};
 
@@ -106,6 +108,19 @@ impl Dialect {
         };
         json!({ "decision": decision, "reason": text })
     }
+
+    /// What is printed so that a tool is not used, for `reason`. `None` where the program takes status 2 and the reason on
+    /// standard error.
+    #[must_use]
+    pub fn refuse(self, reason: &str) -> Option<Value> {
+        match self {
+            Self::Plain | Self::Nested | Self::NestedDeny => None,
+            // Status 2 refuses too, and keeps the reason from the model.
+            Self::Flat => Some(json!({
+                "permissionDecision": "deny", "permissionDecisionReason": reason,
+            })),
+        }
+    }
 }
 
 /// Whether what a program tells a hook of [`Act::Ask`] is a question: some tell of other things by the same event.
@@ -129,7 +144,9 @@ mod tests {
     #[test]
     fn each_program_is_given_the_form_that_it_reads() {
         assert_eq!(
-            Dialect::Nested.context("UserPromptSubmit", "hi").to_string(),
+            Dialect::Nested
+                .context("UserPromptSubmit", "hi")
+                .to_string(),
             r#"{"hookSpecificOutput":{"additionalContext":"hi","hookEventName":"UserPromptSubmit"}}"#
         );
         assert_eq!(

@@ -133,7 +133,9 @@ pub(super) fn ends_in_comment(head: &str) -> bool {
         let start = scanner.at;
         let passed = match byte {
             b'"' => scanner.string().map(drop),
-            b'/' if head[start..].starts_with("//") && !head[start..].contains('\n') => return true,
+            b'/' if head[start..].starts_with("//") && !head[start..].contains('\n') => {
+                return true;
+            }
             b'/' => scanner.comment(),
             _ => Ok(()),
         };
@@ -158,7 +160,10 @@ impl Scanner<'_> {
     }
 
     fn wrong(&self, what: &str) -> SettingsError {
-        let line = self.text[..self.at.min(self.text.len())].matches('\n').count() + 1;
+        let line = self.text[..self.at.min(self.text.len())]
+            .matches('\n')
+            .count()
+            + 1;
         SettingsError::Syntax(alloc::format!("{what}, in line {line}"))
     }
 
@@ -246,7 +251,10 @@ impl Scanner<'_> {
         loop {
             match self.peek() {
                 Some(b'}') => break,
-                Some(b'"') if members.last().is_none_or(|last: &Member| last.value.comma.is_some()) => {}
+                Some(b'"')
+                    if members
+                        .last()
+                        .is_none_or(|last: &Member| last.value.comma.is_some()) => {}
                 _ => return Err(self.wrong("a key is missing")),
             }
             let span = self.string()?;

@@ -91,7 +91,10 @@ fn what_cannot_be_kept_is_refused() {
     assert!(matches!(refused(""), SettingsError::Syntax(_)));
     assert!(matches!(refused("[]"), SettingsError::Syntax(_)));
     assert!(matches!(refused("{\"a\":}"), SettingsError::Syntax(_)));
-    assert!(matches!(refused("{\"a\":1 \"b\":2}"), SettingsError::Syntax(_)));
+    assert!(matches!(
+        refused("{\"a\":1 \"b\":2}"),
+        SettingsError::Syntax(_)
+    ));
     assert!(matches!(refused("{\"a\":1} x"), SettingsError::Syntax(_)));
     assert!(matches!(refused("{\"a\":tru}"), SettingsError::Syntax(_)));
     assert!(matches!(refused("{/* "), SettingsError::Syntax(_)));

@@ -133,7 +133,10 @@ fn refuse_other(page: &SettingsFile) -> Result<Option<String>, Halt> {
     match &text {
         Some(text) if owner(text) == Owner::Other => Err(Halt::CannotRun {
             code: "page_in_the_way",
-            why: format!("{} was written or changed by somebody else", page.path().display()),
+            why: format!(
+                "{} was written or changed by somebody else",
+                page.path().display()
+            ),
             hint: "move it away, or keep it and name the other CLIs",
         }),
         _ => Ok(text),
@@ -148,7 +151,8 @@ impl Run for Install {
         }
         let pages = self.which.pages(context)?;
         // All are looked at before one is written.
-        let before: Vec<Option<String>> = pages.iter().map(refuse_other).collect::<Result<_, _>>()?;
+        let before: Vec<Option<String>> =
+            pages.iter().map(refuse_other).collect::<Result<_, _>>()?;
         let text = signed();
         let mut written = Vec::new();
         for (page, before) in pages.iter().zip(before) {
@@ -165,7 +169,8 @@ impl Run for Install {
 impl Run for Uninstall {
     fn run(self, context: &mut Context<'_>) -> Result<Exit, Halt> {
         let pages = self.which.pages(context)?;
-        let before: Vec<Option<String>> = pages.iter().map(refuse_other).collect::<Result<_, _>>()?;
+        let before: Vec<Option<String>> =
+            pages.iter().map(refuse_other).collect::<Result<_, _>>()?;
         let mut removed = Vec::new();
         for (page, before) in pages.iter().zip(before) {
             if before.is_some() {
@@ -240,7 +245,10 @@ mod tests {
     fn a_page_is_ours_as_long_as_nobody_changed_it() {
         let text = signed();
         assert_eq!(owner(&text), Owner::Us);
-        assert_eq!(owner(&text.replace("## As a member", "## As me")), Owner::Other);
+        assert_eq!(
+            owner(&text.replace("## As a member", "## As me")),
+            Owner::Other
+        );
         assert_eq!(owner(PAGE), Owner::Other);
         assert!(PAGE.lines().count() < 120);
     }

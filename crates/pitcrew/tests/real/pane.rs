@@ -99,7 +99,13 @@ impl Berth {
                 );
                 self.env.push(("MOCK_KEY", "x".into()));
                 // Our hooks alone stand there, and nobody is there to trust them.
-                own(&["-a", "on-request", "-s", "workspace-write", "--dangerously-bypass-hook-trust"])
+                own(&[
+                    "-a",
+                    "on-request",
+                    "-s",
+                    "workspace-write",
+                    "--dangerously-bypass-hook-trust",
+                ])
             }
             "gemini" => {
                 let settings = json!({
@@ -122,16 +128,24 @@ impl Berth {
                 self.write("home/.claude.json", &known.to_string());
                 self.env.push(("ANTHROPIC_API_KEY", KEY.into()));
                 self.env.push(("ANTHROPIC_BASE_URL", model.into()));
-                self.env.push(("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".into()));
+                self.env
+                    .push(("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".into()));
                 self.env.push(("DISABLE_AUTOUPDATER", "1".into()));
-                own(&["--permission-mode", "manual", "--allowedTools=Bash(pitcrew inbox *)"])
+                own(&[
+                    "--permission-mode",
+                    "manual",
+                    "--allowedTools=Bash(pitcrew inbox *)",
+                ])
             }
             "copilot" => {
-                let settings = json!({ "trustedFolders": [&project], "banner": "never" }).to_string();
+                let settings =
+                    json!({ "trustedFolders": [&project], "banner": "never" }).to_string();
                 self.write("home/.copilot/settings.json", &settings);
                 self.write("home/.copilot/config.json", &settings);
-                self.env.push(("COPILOT_PROVIDER_BASE_URL", format!("{model}/v1")));
-                self.env.push(("COPILOT_PROVIDER_API_KEY", "sk-mock-0123456789".into()));
+                self.env
+                    .push(("COPILOT_PROVIDER_BASE_URL", format!("{model}/v1")));
+                self.env
+                    .push(("COPILOT_PROVIDER_API_KEY", "sk-mock-0123456789".into()));
                 self.env.push(("COPILOT_MODEL", "mock-model".into()));
                 self.env.push(("COPILOT_OFFLINE", "true".into()));
                 self.env.push(("COPILOT_AUTO_UPDATE", "false".into()));
@@ -167,7 +181,10 @@ impl Berth {
             // It asks in repositories alone.
             "codex" => {
                 edit(".codex/config.toml", &project, "/nowhere");
-                let made = Command::new("git").args(["init", "-q"]).arg(self.path("p")).status();
+                let made = Command::new("git")
+                    .args(["init", "-q"])
+                    .arg(self.path("p"))
+                    .status();
                 assert!(made.expect("git runs").success());
             }
             "claude" => edit(".claude.json", &project, "/nowhere"),
@@ -316,11 +333,13 @@ impl Berth {
 
     /// Where the message with this body stands.
     pub(crate) fn stands(&self, body: &str) -> String {
-        let sent = self.call(&["--team", "t", "inbox", "--sent", "--json"]).json();
+        let sent = self
+            .call(&["--team", "t", "inbox", "--sent", "--json"])
+            .json();
         let messages = sent["messages"].as_array().cloned().unwrap_or_default();
-        let found = messages.iter().find(|message| {
-            message["body"] == body || message["message"]["body"] == body
-        });
+        let found = messages
+            .iter()
+            .find(|message| message["body"] == body || message["message"]["body"] == body);
         found
             .and_then(|message| message["stands"].as_str())
             .unwrap_or_default()

@@ -103,7 +103,11 @@ pub fn installed(
     table: &HooksTable,
     profile: &str,
 ) -> Result<Installed, HooksError> {
-    let open = Open { file, table, profile };
+    let open = Open {
+        file,
+        table,
+        profile,
+    };
     let Some(text) = file.read()? else {
         return Ok(Installed::Absent);
     };
@@ -162,7 +166,11 @@ pub fn take_out(
     table: &HooksTable,
     profile: &str,
 ) -> Result<TakenOut, HooksError> {
-    let open = Open { file, table, profile };
+    let open = Open {
+        file,
+        table,
+        profile,
+    };
     let Some(before) = file.read()? else {
         return Ok(TakenOut::Absent);
     };
@@ -252,9 +260,12 @@ impl Open<'_> {
             let mut of_event = ours.iter().filter(|element| element.list == *event);
             text = match of_event.nth(before) {
                 Some(element) if element.value == *entry => continue,
-                Some(element) => {
-                    self.settings(settings::replace(&text, [UNDER, event], element.place, entry))?
-                }
+                Some(element) => self.settings(settings::replace(
+                    &text,
+                    [UNDER, event],
+                    element.place,
+                    entry,
+                ))?,
                 None => self.settings(settings::add(&text, [UNDER, event], entry))?,
             };
         }

@@ -46,7 +46,11 @@ impl Page<'_> {
                 1 => ("message", "waits"),
                 _ => ("messages", "wait"),
             };
-            let _ = writeln!(text, "{} more {word} {wait}: pitcrew inbox --next", self.more);
+            let _ = writeln!(
+                text,
+                "{} more {word} {wait}: pitcrew inbox --next",
+                self.more
+            );
         }
         findings::write(&mut text, self.news, "pitcrew", boundary)?;
         Some(text)

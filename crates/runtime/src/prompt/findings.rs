@@ -15,12 +15,7 @@ use crate::desk::News;
 const LONGEST: usize = 4 * 1024;
 
 /// Writes what is new; nothing when nothing is. `command` is what a command of the team begins with. `None` when the boundary stands in one of the findings.
-pub(crate) fn write(
-    text: &mut String,
-    news: &News,
-    command: &str,
-    boundary: &str,
-) -> Option<()> {
+pub(crate) fn write(text: &mut String, news: &News, command: &str, boundary: &str) -> Option<()> {
     if news.discoveries.is_empty() {
         return Some(());
     }
@@ -34,11 +29,7 @@ pub(crate) fn write(
         one(text, found, command, boundary)?;
     }
     if news.left > 0 {
-        let _ = writeln!(
-            text,
-            "\n{} more:  {command} discoveries --new",
-            news.left
-        );
+        let _ = writeln!(text, "\n{} more:  {command} discoveries --new", news.left);
     }
     if news.missed > 0 {
         let _ = writeln!(text, "\n{} older ones are kept no longer.", news.missed);

@@ -183,6 +183,27 @@ fn a_record_that_a_limit_on_files_would_cut_is_refused_whole() {
 }
 
 #[test]
+fn a_file_outside_the_team_that_a_limit_on_files_would_cut_is_left_as_it_was() {
+    let sandbox = Sandbox::with_team(&["ann"], &[]);
+    let pages = sandbox.root().join("pages");
+    sandbox.call(["man", "--dir", "pages"]).succeeded();
+    let kept = || {
+        let mut kept: Vec<_> = fs::read_dir(&pages)
+            .unwrap()
+            .map(|page| page.unwrap().path())
+            .map(|page| (page.clone(), fs::read(page).unwrap()))
+            .collect();
+        kept.sort();
+        kept
+    };
+    let before = kept();
+    let line = ["man", "--dir", "pages", "--json"];
+    let said = with_short_files(&sandbox, 1, &line).ended(3).json();
+    assert_eq!(said["code"], "storage_full", "{said}");
+    assert_eq!(kept(), before);
+}
+
+#[test]
 fn a_broadcast_that_reaches_nobody_says_why() {
     let sandbox = Sandbox::with_team(&["ann"], &[]);
     fs::create_dir(sandbox.team("t", "mailbox/ann.jsonl")).unwrap();

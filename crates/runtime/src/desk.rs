@@ -54,7 +54,7 @@ mod waiting;
 mod work;
 mod written;
 
-pub use board::{TaskBoard, UnreadableTask};
+pub use board::{Sight, TaskBoard, UnreadableTask};
 pub use claims::{ClaimTurn, ClaimWish, MemberEnd, moves_claims};
 pub use crew::{Blueprint, Founding, Plan, Removed};
 pub use discoveries::{Finding, News, Offer, Shared};

@@ -144,10 +144,11 @@ mod tests {
     #[test]
     fn each_program_is_given_the_form_that_it_reads() {
         assert_eq!(
-            Dialect::Nested
-                .context("UserPromptSubmit", "hi")
-                .to_string(),
-            r#"{"hookSpecificOutput":{"additionalContext":"hi","hookEventName":"UserPromptSubmit"}}"#
+            Dialect::Nested.context("UserPromptSubmit", "hi"),
+            json!({"hookSpecificOutput": {
+                "hookEventName": "UserPromptSubmit",
+                "additionalContext": "hi",
+            }})
         );
         assert_eq!(
             Dialect::Flat.context("x", "hi").to_string(),

@@ -113,7 +113,7 @@ pub struct TaskEntry {
 }
 
 /// What a team file must know of a profile.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ProfileKind {
     /// It reads a prompt and answers.
     Agent,

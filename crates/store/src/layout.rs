@@ -187,7 +187,12 @@ pub(crate) fn claim_mark(id: &TaskId) -> String {
 
 /// Whether `file` beside the tasks is such a mark.
 pub(crate) fn is_claim_mark(file: &str) -> bool {
-    file.strip_suffix(".lock").is_some_and(|id| !id.is_empty())
+    claimed_id(file).is_some()
+}
+
+/// The id of the task whose mark is called `file`.
+pub(crate) fn claimed_id(file: &str) -> Option<&str> {
+    file.strip_suffix(".lock").filter(|id| !id.is_empty())
 }
 
 /// The id of the task whose document is called `file`, whoever named it.

@@ -42,7 +42,7 @@ mod owed;
 mod patch;
 mod programs;
 mod project;
-mod room;
+pub(crate) mod room;
 mod state;
 mod text;
 mod watch;
@@ -105,20 +105,24 @@ impl LocalStore {
     /// Removes the reference's mark from every task, as a shutdown does, and answers how many there were.
     ///
     /// # Errors
-    /// When the tasks cannot be listed or a mark cannot be removed.
+    /// When the tasks cannot be listed or a mark cannot be removed; the others are removed all the same.
     pub fn clear_claim_marks(&self) -> Result<usize, StoreFailure> {
         let Some(tasks) = Folder::descend(&self.team, Branch::Tasks.steps())? else {
             return Ok(0);
         };
         let _held = tasks.lock(self.patience)?;
-        let mut cleared = 0;
+        let (mut cleared, mut failure) = (0, None);
         for name in tasks.names()? {
-            if layout::is_claim_mark(&name) && tasks.remove(&name)? {
-                cleared += 1;
+            if !layout::is_claim_mark(&name) {
+                continue;
+            }
+            match tasks.remove(&name) {
+                Ok(removed) => cleared += usize::from(removed),
+                Err(refused) => failure = Some(refused),
             }
         }
         owed::clear(&tasks)?;
-        Ok(cleared)
+        failure.map_or(Ok(cleared), Err)
     }
 
     fn log_file<'a>(&self, folder: &'a Folder, name: &'a str, log: &'a Log) -> LogFile<'a> {
@@ -180,14 +184,17 @@ impl Store for LocalStore {
     }
 
     fn list(&self, kind: Kind) -> Result<Vec<String>, StoreFailure> {
-        let Kind::Task = kind;
         let Some(tasks) = Folder::descend(&self.team, Branch::Tasks.steps())? else {
             return Ok(Vec::new());
         };
         // A name that is no text is nobody's id, which is for the caller to find: left out here it would be a task that
         // nobody hears of.
         let names = tasks.names_in_words()?;
-        let ids = names.iter().filter_map(|name| layout::task_id(name));
+        let id = match kind {
+            Kind::Task => layout::task_id,
+            Kind::ClaimedTask => layout::claimed_id,
+        };
+        let ids = names.iter().filter_map(|name| id(name));
         Ok(ids.map(str::to_owned).collect())
     }
 

@@ -84,6 +84,8 @@ pub enum Place {
 pub enum Kind {
     /// The tasks.
     Task,
+    /// The tasks that somebody has claimed and not ended, and perhaps others: as an adapter can tell without reading them.
+    ClaimedTask,
 }
 
 /// Where it is looked for ended tasks that nobody has settled.

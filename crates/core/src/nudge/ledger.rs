@@ -97,11 +97,14 @@ impl Ledger {
         ticket: &str,
         timing: &Timing,
     ) -> Decision {
+        self.forget_what_is_ahead(now, timing);
         self.take_progress(view.progress_at);
         if let Some(quiet) = never(trigger, member, view) {
             return Decision::Quiet(quiet);
         }
-        if let Some(pending) = self.pending.as_mut().filter(|pending| now < pending.until) {
+        if let Some(pending) = &mut self.pending
+            && now < pending.until
+        {
             pending.triggers += 1;
             let most = pending.since.plus_millis(timing.gather_most_ms.into());
             let due_at = now.plus_millis(timing.gather_ms.into()).min(most);
@@ -252,11 +255,27 @@ impl Ledger {
         let settling = i64::from(timing.gather_most_ms);
         let fresh = view
             .newest_unread_at
-            .is_some_and(|newest| now.millis_since(newest) < settling);
+            .is_some_and(|newest| now.millis_since(newest) < settling && !newest.is_beyond(0, now));
         if fresh && self.lost.is_none() {
             return Some(Quiet::AlreadyTold);
         }
         self.covered(now, view, timing)
+    }
+
+    /// Forgets what was noted under a clock that was ahead: until that time came, it would keep every line back.
+    fn forget_what_is_ahead(&mut self, now: Timestamp, timing: &Timing) {
+        let lease_ms = timing.lease_ms.into();
+        self.pending
+            .take_if(|pending| pending.until.is_beyond(lease_ms, now));
+        for noted in [
+            &mut self.injected_at,
+            &mut self.queued_at,
+            &mut self.told_at,
+            &mut self.failed_at,
+            &mut self.escalated_at,
+        ] {
+            noted.take_if(|at| at.is_beyond(0, now));
+        }
     }
 
     fn is_given_up(&self, timing: &Timing) -> bool {

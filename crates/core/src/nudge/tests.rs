@@ -482,3 +482,34 @@ fn the_leader_hears_who_does_not_react() {
         "worker-1 did not react to 3 prompts and is not prompted any more. 2 message(s) wait unread."
     );
 }
+
+#[test]
+fn what_was_noted_under_a_clock_that_was_ahead_keeps_no_line_back() {
+    const YEAR: i64 = 365 * 24 * 60 * 60 * 1_000;
+    let (then, now) = (mail(1, YEAR), mail(1, 0));
+    // Somebody was about to type.
+    let mut ledger = Ledger::default();
+    send(&mut ledger, YEAR, &then);
+    assert_eq!(
+        send(&mut ledger, 0, &now),
+        Decision::Inject { due_at: at(60) }
+    );
+    // It was told, and the leader was told that nothing followed.
+    let mut ledger = Ledger::default();
+    told(&mut ledger, YEAR, &then);
+    ledger.escalated_at = Some(at(YEAR));
+    ledger.unanswered = Timing::default().most;
+    assert!(matches!(
+        ask(&mut ledger, 60_000, Trigger::Sweep, &now, "s"),
+        Decision::Escalate { .. }
+    ));
+    // Typing failed.
+    let mut ledger = Ledger {
+        failed_at: Some(at(YEAR)),
+        ..Ledger::default()
+    };
+    assert!(matches!(
+        ask(&mut ledger, 60_000, Trigger::Sweep, &now, "s"),
+        Decision::Inject { .. }
+    ));
+}

@@ -19,6 +19,7 @@ mod claims;
 mod discoveries;
 mod events;
 mod exchanges;
+mod index;
 mod limits;
 
 struct Crew {

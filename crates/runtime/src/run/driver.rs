@@ -19,6 +19,7 @@ use super::outfit::Gear;
 use super::scheduler::{
     Ending, Event, Finish, Moment, Order, Scheduler, SeatNo, SeatState, SeatView,
 };
+use super::turn::TURN_FOLDER;
 use super::{RunError, Scene, Setup, Tools, Watcher, own};
 use crate::clock::{Clock, Watch};
 use crate::desk::{Desk, NotDone, Unsaid};
@@ -461,6 +462,6 @@ fn latest_turn(gear: &Gear) -> Result<u32, StoreFailure> {
     let names = gear.files.names()?;
     let numbers = names
         .iter()
-        .filter_map(|name| name.strip_prefix("turn-")?.parse().ok());
+        .filter_map(|name| name.strip_prefix(TURN_FOLDER)?.parse().ok());
     Ok(numbers.max().unwrap_or(0))
 }

@@ -21,7 +21,7 @@ use super::post::READER;
 use super::record::{ProcessRecord, SessionRecord};
 use super::scheduler::{MailSettlement, Settlement};
 use super::turn::{Bench, Claim, Turn};
-use crate::desk::{Change, Desk, NotDone};
+use crate::desk::{Change, Desk, NotDone, Sight};
 use crate::profile::Usage;
 
 mod reading;
@@ -45,7 +45,7 @@ pub(super) struct Recorded {
 }
 
 impl Bench<'_> {
-    /// Records what came of a member's turn, and takes the turn from it.
+    /// Records what came of a member's turn, and takes the turn from it. `known` are tasks that were seen in progress.
     ///
     /// # Errors
     /// When the team's files fail; what was not recorded is done again by the next run.
@@ -54,6 +54,7 @@ impl Bench<'_> {
         gear: &mut Gear,
         task: Option<Settlement>,
         mail: MailSettlement,
+        known: &[TaskId],
     ) -> Result<Option<Recorded>, NotDone> {
         let name = gear.name().clone();
         if gear.token.take().is_some() {
@@ -89,7 +90,7 @@ impl Bench<'_> {
             gear.claim = mine.then(|| claim.clone());
             recorded.task = Some(now);
         }
-        recorded.others = self.take_back_others(&name, &turn)?;
+        recorded.others = self.take_back_others(&name, &turn, known)?;
         let answered = turn.for_mail && mail == MailSettlement::Acknowledge && !gear.is_script();
         if let Some(answer) = result
             .and_then(|result| result.answer.as_deref())
@@ -155,11 +156,25 @@ impl Bench<'_> {
         }
     }
 
-    /// Nobody works on what the member claimed in its turn beside the turn's own task, now that the turn is over.
-    fn take_back_others(&self, name: &Name, turn: &Turn) -> Result<Vec<String>, NotDone> {
+    /// Nobody works on what the member claimed in its turn beside the turn's own task, now that the turn is over. What
+    /// is claimed has a mark, and what was seen in progress may have lost it.
+    fn take_back_others(
+        &self,
+        name: &Name,
+        turn: &Turn,
+        known: &[TaskId],
+    ) -> Result<Vec<String>, NotDone> {
         let own = turn.claim.as_ref();
         let mut taken = Vec::new();
-        for task in self.desk.tasks()?.tasks {
+        let mut in_hand = self.desk.tasks_in_hand()?;
+        for id in known {
+            if in_hand.iter().all(|task| task.id != id.as_str())
+                && let Sight::There(task) = self.desk.look_at_task(id)?
+            {
+                in_hand.push(*task);
+            }
+        }
+        for task in in_hand {
             let is_own = own.is_some_and(|claim| is_claim(&task, claim));
             if is_held_by(&task, name) && !is_own && claimed_since(&task, turn.started_at) {
                 match put_back(&self.desk, &task) {

@@ -392,9 +392,12 @@ impl Bench<'_> {
     }
 }
 
+/// How the folder of every turn begins.
+pub(super) const TURN_FOLDER: &str = "turn-";
+
 /// The folder of a member's turn, inside the member's own.
 pub(super) fn folder_name(number: u32) -> String {
-    format!("turn-{number:04}")
+    format!("{TURN_FOLDER}{number:04}")
 }
 
 /// How long the turn may take: what the task says, else the member, else its profile.

@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | nothing | `None` | made, private to the user |
 //! | a plain file or folder | used | used |
+//! | a plain file with a second name (a hard link) | used | replaced; appending to it: `Escapes` |
 //! | a link, a pipe, a socket, a device, a folder for a file | `Escapes` | `Escapes` |
 //!
 //! A name is one path component and is resolved from the handle with `O_NOFOLLOW`, so what happens to the folder's own
@@ -180,13 +181,22 @@ impl Folder {
 
     /// The file, if it is a plain one, and how it stands.
     fn checked(&self, name: &str, file: File) -> Result<(File, Stamp), StoreFailure> {
-        let stat = rustix::fs::fstat(&file).map_err(self.refuse("look at", name))?;
+        let stat = self.plain(name, &file)?;
+        Ok((file, stamp(&stat)))
+    }
+
+    fn plain(&self, name: &str, file: &File) -> Result<rustix::fs::Stat, StoreFailure> {
+        let stat = rustix::fs::fstat(file).map_err(self.refuse("look at", name))?;
         if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile {
-            return Ok((file, stamp(&stat)));
+            return Ok(stat);
         }
-        Err(StoreFailure::Escapes {
+        Err(self.escapes(name))
+    }
+
+    fn escapes(&self, name: &str) -> StoreFailure {
+        StoreFailure::Escapes {
             path: self.child(name),
-        })
+        }
     }
 
     /// Opens a file for reading.
@@ -201,12 +211,18 @@ impl Folder {
         .transpose()
     }
 
-    /// Opens a file for appending and for reading, made if need be.
+    /// Opens a file for appending and for reading, made if need be. One that has a second name is not: what is written
+    /// would stand under that name too, wherever it is.
     pub(crate) fn appendable(&self, name: &str) -> Result<File, StoreFailure> {
         let flags = SAFE | OFlags::RDWR | OFlags::APPEND | OFlags::CREATE;
         let file = rustix::fs::openat(&self.handle, name, flags, FILE)
             .map_err(self.refuse("append to", name))?;
-        self.checked(name, File::from(file)).map(|(file, _)| file)
+        let file = File::from(file);
+        let stat = self.plain(name, &file)?;
+        if stat.st_nlink > 1 {
+            return Err(self.escapes(name));
+        }
+        Ok(file)
     }
 
     /// Makes a file for writing; `None` when something stands there.
@@ -253,6 +269,16 @@ impl Folder {
         let stat = rustix::fs::fstat(&self.handle)
             .map_err(|refused| failed("look at", &self.path, refused))?;
         Ok(stamp(&stat))
+    }
+
+    /// The size of the plain file at `name`, in bytes; `None` when something else or nothing stands there.
+    pub(crate) fn plain_size(&self, name: &str) -> Result<Option<u64>, StoreFailure> {
+        let stat = rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW);
+        let stat = absent_is_none(stat).map_err(self.refuse("look at", name))?;
+        let is_plain = |stat: &rustix::fs::Stat| {
+            FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
+        };
+        Ok(stat.filter(is_plain).map(|stat| stamp(&stat).size))
     }
 
     /// What stands at `name` now, links included.

@@ -230,6 +230,11 @@ pub(super) fn renew(
     folder.rename(&draft, file)
 }
 
+/// Whether this very process wrote the note.
+pub(super) fn is_own(note: &Note) -> bool {
+    note.pid == std::process::id()
+}
+
 pub(super) fn is_alive(pid: u32) -> bool {
     let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
         return false;

@@ -23,7 +23,7 @@ use pitcrew_core::task::Status;
 use pitcrew_core::time::Timestamp;
 
 use super::folder::Folder;
-use super::mark::{Note, is_alive, renew, standing};
+use super::mark::{Note, is_alive, is_own, renew, standing};
 use crate::failure::StoreFailure;
 use crate::layout;
 use crate::port::Reach;
@@ -84,7 +84,7 @@ pub(super) fn settle(tasks: &Folder, id: &TaskId) -> Result<(), StoreFailure> {
     let file = layout::claim_mark(id);
     if let Some(text) = tasks.read(&file)? {
         match note(&text.0) {
-            Some(note) if note.pid == std::process::id() => tasks.remove(&file)?,
+            Some(note) if is_own(&note) => tasks.remove(&file)?,
             _ => return Ok(()),
         };
     }
@@ -185,7 +185,7 @@ fn debt(tasks: &Folder, id: &TaskId, now: Timestamp) -> Debt {
 
 /// Whether the process that the mark names still does what follows.
 fn is_followed(note: &Note, now: Timestamp) -> bool {
-    if note.pid != std::process::id() {
+    if !is_own(note) {
         return is_alive(note.pid);
     }
     let made = Timestamp::parse(&note.claimed_at);

@@ -260,13 +260,14 @@ impl Driver<'_> {
         task: Option<Settlement>,
         mail: MailSettlement,
     ) {
+        let known: Vec<TaskId> = self.in_progress();
         let recorded = bench(
             &self.setup,
             &self.ground,
             &self.tools,
             (&self.shown, &self.unsaid),
         )
-        .settle(&mut self.gears[seat], task, mail);
+        .settle(&mut self.gears[seat], task, mail, &known);
         let recorded = match self.attempt_for_member(recorded) {
             Ok(recorded) => recorded,
             Err(why) => {
@@ -289,8 +290,11 @@ impl Driver<'_> {
             turn,
             task: status,
         });
+        let mut moved: Vec<String> = Vec::new();
+        let is_whole = recorded.is_some();
         if let Some(recorded) = recorded {
             if let Some(task) = recorded.task {
+                moved.push(task.id.clone());
                 let fact = Fact::TaskSettled {
                     task: task.id,
                     member: self.gears[seat].name().clone(),
@@ -303,12 +307,25 @@ impl Driver<'_> {
                 self.note(oddity);
             }
             for task in recorded.others {
+                moved.push(task.clone());
                 let why = "its owner's turn is over".to_string();
                 self.tell(&Fact::PutBack { task, why });
             }
         }
-        self.look_at_board();
+        match is_whole {
+            // What else its member changed is told by the watch; nothing is finished before everything is looked at.
+            true => self.look_at_tasks(&known_ids(&moved)),
+            false => self.look_at_board(),
+        }
         self.look_at_mail(seat);
+    }
+
+    /// The tasks in progress, as far as they were seen.
+    fn in_progress(&self) -> Vec<TaskId> {
+        let taken = self.scheduler.taken();
+        taken
+            .filter_map(|task| TaskId::new(&task.id).ok())
+            .collect()
     }
 
     pub(super) fn put_back(&mut self, seat: SeatNo, id: &str) {
@@ -327,7 +344,7 @@ impl Driver<'_> {
             Ok(()) | Err(NotDone::Refused(_)) => {}
             Err(failed) => self.broke(failed),
         }
-        self.look_at_board();
+        self.look_at_tasks(&known_ids(&[id.to_string()]));
     }
 
     pub(super) fn retry(&mut self, task: String) {
@@ -338,12 +355,13 @@ impl Driver<'_> {
         match retried {
             Ok(_) => {
                 let why = "it may be tried again".to_string();
+                let task = task.clone();
                 self.tell(&Fact::PutBack { task, why });
             }
             Err(NotDone::Refused(_)) => {}
             Err(failed) => self.broke(failed),
         }
-        self.look_at_board();
+        self.look_at_tasks(&known_ids(&[task]));
     }
 
     /// Tells the leader and whoever watches that a member takes no more turns.
@@ -397,4 +415,9 @@ impl Driver<'_> {
             Err(failed) => self.broke(failed),
         }
     }
+}
+
+/// The ids that are ids. A task that another program named is told of by the watch.
+fn known_ids(ids: &[String]) -> Vec<TaskId> {
+    ids.iter().filter_map(|id| TaskId::new(id).ok()).collect()
 }

@@ -6,7 +6,7 @@ use pitcrew_core::Timestamp;
 use pitcrew_core::task::Status;
 
 use super::seat::{MailSeen, SeatPlan, StopReason};
-use crate::desk::TaskBoard;
+use crate::desk::{Sight, TaskBoard};
 use crate::teamfile::{AfterFailure, ProfileKind};
 
 /// The place of a member among the plan's members.
@@ -98,6 +98,8 @@ pub enum End {
 pub enum Event {
     /// How the tasks stand now.
     Board(TaskBoard),
+    /// How one task stands now.
+    Task(String, Sight),
     /// What is in a member's mailbox now.
     Mail(SeatNo, MailSeen),
     /// A turn that was ordered did not begin: its task was somebody else's, or its mail was gone.

@@ -1,7 +1,7 @@
 //! The reference's mark beside a claimed task.
 
 use super::*;
-use crate::port::{Reach, Store, StoreExt};
+use crate::port::{Kind, Reach, Store, StoreExt};
 use pitcrew_core::task::{Claimant, Readiness, Status, Task};
 use std::time::Duration;
 
@@ -336,6 +336,19 @@ fn a_refused_claim_makes_no_mark() {
 }
 
 #[test]
+fn claimed_tasks_are_listed_without_reading_any() {
+    let scene = with_task();
+    let claimed = || scene.store.list(Kind::ClaimedTask).unwrap();
+    assert!(claimed().is_empty());
+    claim(&scene, "w1").unwrap();
+    scene.write("tasks/2.json", "torn");
+    assert_eq!(claimed(), ["1"]);
+    finish(&scene, Status::Completed, Timestamp::from_millis(NOW));
+    scene.store.settle(&id("1")).unwrap();
+    assert!(claimed().is_empty());
+}
+
+#[test]
 fn a_shutdown_clears_every_mark_and_counts_them() {
     let scene = with_task();
     claim(&scene, "w1").unwrap();
@@ -343,4 +356,15 @@ fn a_shutdown_clears_every_mark_and_counts_them() {
     assert_eq!(scene.store.clear_claim_marks().unwrap(), 2);
     assert_eq!(scene.store.clear_claim_marks().unwrap(), 0);
     assert!(scene.path("tasks/1.json").exists());
+    // One that cannot be removed keeps no other.
+    for n in 0..9 {
+        scene.write(&format!("tasks/{n}.lock"), &mark(dead(), 0));
+    }
+    std::fs::remove_file(scene.path("tasks/4.lock")).unwrap();
+    std::fs::create_dir(scene.path("tasks/4.lock")).unwrap();
+    assert!(scene.store.clear_claim_marks().is_err());
+    let left = std::fs::read_dir(scene.path("tasks")).unwrap();
+    let left = left.map(|entry| entry.unwrap().file_name());
+    let marks = left.filter(|name| name.to_string_lossy().ends_with(".lock"));
+    assert_eq!(marks.count(), 1);
 }

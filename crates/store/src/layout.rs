@@ -182,8 +182,11 @@ pub(crate) fn is_draft(file: &str) -> bool {
 
 /// The name of the reference's mark beside a task that somebody claims.
 pub(crate) fn claim_mark(id: &TaskId) -> String {
-    format!("{id}.lock")
+    format!("{id}{CLAIM_MARK}")
 }
+
+/// How the names of all such marks end.
+pub(crate) const CLAIM_MARK: &str = ".lock";
 
 /// Whether `file` beside the tasks is such a mark.
 pub(crate) fn is_claim_mark(file: &str) -> bool {
@@ -192,7 +195,7 @@ pub(crate) fn is_claim_mark(file: &str) -> bool {
 
 /// The id of the task whose mark is called `file`.
 pub(crate) fn claimed_id(file: &str) -> Option<&str> {
-    file.strip_suffix(".lock").filter(|id| !id.is_empty())
+    file.strip_suffix(CLAIM_MARK).filter(|id| !id.is_empty())
 }
 
 /// The id of the task whose document is called `file`, whoever named it.

@@ -293,7 +293,11 @@ pub fn given_up(reason: Reason) -> Option<String> {
             restarts,
             within_ms,
         } => Some(format!(
-            "it was started again {restarts} times within {}",
+            "it was started again {} within {}",
+            match restarts {
+                1 => "once".to_string(),
+                several => format!("{several} times"),
+            },
             span(within_ms.unsigned_abs())
         )),
     }

@@ -15,7 +15,7 @@
 //! Ended claims leave the document; that they ended is an event ([`ClaimEvent`]). Paths come in canonical
 //! ([`FilePath`]). Where claimed lines are after the file has changed is told by their content ([`Anchor`]).
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize, Serializer};
@@ -60,6 +60,9 @@ pub const TTL_MS: u64 = 5 * 60 * 1_000;
 /// The longest that a claim may last without being renewed, in milliseconds: a day.
 pub const MOST_TTL_MS: u64 = 24 * 60 * 60 * 1_000;
 
+/// The same as a span.
+const LONGEST_MS: i64 = MOST_TTL_MS.cast_signed();
+
 /// The most claims held at once, in one team.
 pub const MOST_HELD: usize = 16_384;
 
@@ -87,10 +90,11 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Whether it holds its lines at `now`.
+    /// Whether it holds its lines at `now`. One that ends further ahead than any claim can was made under a clock that
+    /// was wrong, and holds nothing.
     #[must_use]
     pub fn is_live(&self, now: Timestamp) -> bool {
-        self.until > now
+        self.until.is_ahead(LONGEST_MS, now)
     }
 }
 
@@ -116,6 +120,16 @@ pub struct Waiting {
     /// The anchor of the claim to be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub anchor: Option<String>,
+}
+
+impl Waiting {
+    /// Whether it has not given up at `now`. As long as it was to wait it may; one that was begun under a clock that was
+    /// ahead has given up.
+    #[must_use]
+    pub fn is_live(&self, now: Timestamp) -> bool {
+        let length_ms = self.until.millis_since(self.since).max(0);
+        self.until.is_ahead(length_ms, now)
+    }
 }
 
 /// What becomes of the lines that a member holds already in the same file.
@@ -287,7 +301,15 @@ impl Claims {
 
     /// The waits that have not given up at `now`, first come first.
     pub fn waiting(&self, now: Timestamp) -> impl Iterator<Item = &Waiting> {
-        self.waiting.iter().filter(move |wait| wait.until > now)
+        self.waiting.iter().filter(move |wait| wait.is_live(now))
+    }
+
+    /// Who has a claim or a wait here, each once, whether it is over or not.
+    #[must_use]
+    pub fn members(&self) -> BTreeSet<&Name> {
+        let held = self.held.values().map(|claim| &claim.member);
+        held.chain(self.waiting.iter().map(|wait| &wait.member))
+            .collect()
     }
 
     /// Who other than `member` holds lines of a range at `now`: what an edit of these lines would run into.

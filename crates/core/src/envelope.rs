@@ -51,7 +51,7 @@ fn holds(message: &Message, boundary: &str) -> bool {
     let boundary = boundary.to_ascii_lowercase();
     let reply_to = message.reply_to.as_deref().unwrap_or_default();
     let texts = [
-        message.body.as_str(),
+        &*message.body,
         message.id.as_str(),
         message.from.as_str(),
         message.timestamp.as_str(),

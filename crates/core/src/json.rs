@@ -6,8 +6,11 @@
 //! nothing.
 
 use alloc::borrow::Cow;
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
 
 /// Reads one JSON value from `line`, strictly first and repaired second.
 ///
@@ -52,8 +55,8 @@ where
 /// when it is no object.
 #[must_use]
 pub fn last_of_each(line: &[u8]) -> Option<String> {
-    let value: serde_json::Value = read(line).ok()?;
-    value.is_object().then(|| value.to_string())
+    let entries: BTreeMap<String, Box<RawValue>> = read(line).ok()?;
+    serde_json::to_string(&entries).ok()
 }
 
 /// `line` without surrounding white space and without a byte order mark in front.

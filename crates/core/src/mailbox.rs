@@ -21,11 +21,13 @@ use crate::refusal::Refusal;
 use crate::roster::Team;
 use crate::time::Timestamp;
 
+mod body;
 mod key;
 mod listing;
 mod record;
 mod unread;
 
+pub use body::Body;
 pub use key::MessageKey;
 pub use listing::{Listed, Listing, WINDOW};
 pub use record::{Damage, Head, Line, read_head, read_record};
@@ -78,7 +80,7 @@ pub struct Message {
     /// The owner of the mailbox.
     pub to: String,
     /// The text, byte for byte.
-    pub body: String,
+    pub body: Body,
     /// When it was sent, as written by its sender.
     pub timestamp: String,
     /// The message that this one answers.
@@ -196,7 +198,7 @@ impl Receipt {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Draft {
     /// The text, 1 byte up to the team's limit.
-    pub body: String,
+    pub body: Body,
     /// The message that this one answers.
     pub reply_to: Option<String>,
     /// What the sender expects.
@@ -208,7 +210,7 @@ pub struct Draft {
 impl Draft {
     /// A draft of nothing but text.
     #[must_use]
-    pub fn text(body: impl Into<String>) -> Self {
+    pub fn text(body: impl Into<Body>) -> Self {
         Self {
             body: body.into(),
             ..Self::default()
@@ -303,6 +305,17 @@ pub fn compose_broadcast(
 #[must_use]
 pub fn same_request(message: &Message, from: &str, key: &str) -> bool {
     message.from == from && message.idempotency_key.as_deref() == Some(key)
+}
+
+impl Message {
+    /// The line that is kept of it, without its line end. Unlike its serialized form, which shows it, it has its body exactly.
+    ///
+    /// # Errors
+    /// None in practice: it is made of text and numbers, which JSON always takes.
+    pub fn line(&self) -> Result<Vec<u8>, serde_json::Error> {
+        let line = serde_json::to_string(self)?;
+        Ok(self.body.restore("body", line).into_bytes())
+    }
 }
 
 /// A message put back after a dead letter: the same id, at the end of the log, open again.

@@ -196,8 +196,9 @@ impl Task {
     /// Whether a lease ran out, or ends further ahead than it can: it was taken under a clock that was wrong.
     #[must_use]
     pub fn has_lapsed(&self, now: Timestamp) -> bool {
-        self.lease_until.is_some_and(|until| {
-            until <= now || self.lease_ms.is_some_and(|ms| until.is_beyond(ms, now))
+        self.lease_until.is_some_and(|until| match self.lease_ms {
+            Some(length_ms) => !until.is_ahead(length_ms, now),
+            None => until <= now,
         })
     }
 

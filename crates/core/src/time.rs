@@ -47,6 +47,14 @@ impl Timestamp {
         self.millis_since(now) > length_ms.saturating_mul(2).saturating_add(SLACK_MS)
     }
 
+    /// Whether this deadline, of something that lasts `longest_ms` at the most, still lies ahead of `now`: the one rule of
+    /// whatever ends by itself. One that is [`Self::is_beyond`] is over, or a clock that was ahead once would make it hold
+    /// until then.
+    #[must_use]
+    pub fn is_ahead(self, longest_ms: i64, now: Self) -> bool {
+        self > now && !self.is_beyond(longest_ms, now)
+    }
+
     /// Reads an ISO 8601 instant with a zone. `None` when it is not one.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
@@ -206,6 +214,25 @@ mod tests {
     fn text_that_is_no_instant_is_none() {
         for text in ["", "now", "2026-13-01T00:00:00Z", "2026-11-30"] {
             assert_eq!(Timestamp::parse(text), None, "{text}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn a_deadline_is_ahead_from_when_it_is_set_until_it_comes_and_never_for_long_before(
+            set in -1_000_000_000_i64..1_000_000_000,
+            length in 1_i64..1_000_000,
+            now in -2_000_000_000_i64..2_000_000_000,
+        ) {
+            let (now, set) = (Timestamp(now), Timestamp(set));
+            let until = set.plus_millis(length);
+            let is_ahead = until.is_ahead(length, now);
+            if set <= now {
+                proptest::prop_assert_eq!(is_ahead, now < until);
+            }
+            if is_ahead {
+                proptest::prop_assert!(now < until && until.millis_since(now) <= 2 * length + 60_000);
+            }
         }
     }
 }

@@ -187,7 +187,7 @@ fn readable(environment: &Environment) -> Result<(), Halt> {
 }
 
 /// The command line with the word that `team 2:claude …` leaves out.
-fn words(args: &[OsString]) -> Vec<OsString> {
+pub(crate) fn words(args: &[OsString]) -> Vec<OsString> {
     let mut words = args.to_vec();
     let text = |at: usize| {
         args.get(at)

@@ -13,6 +13,7 @@ pub(crate) mod discoveries;
 pub(crate) mod doctor;
 pub(crate) mod events;
 pub(crate) mod guard;
+pub(crate) mod hook;
 pub(crate) mod inbox;
 pub(crate) mod limits;
 pub(crate) mod loops;
@@ -24,6 +25,7 @@ pub(crate) mod profile;
 pub(crate) mod release;
 pub(crate) mod run;
 pub(crate) mod send;
+pub(crate) mod skill;
 pub(crate) mod task;
 pub(crate) mod team;
 pub(crate) mod wait;
@@ -73,6 +75,8 @@ pub(crate) const SECTIONS: &[Section] = &[
             who::ENTRY,
             events::ENTRY,
             pane::ENTRY,
+            hook::ENTRY,
+            skill::ENTRY,
             #[cfg(feature = "mcp")]
             mcp::ENTRY,
         ],

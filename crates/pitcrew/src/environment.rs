@@ -6,6 +6,7 @@
 //! | `PITCREW_TEAM` | the team that commands mean when none is named |
 //! | `PITCREW_AGENT` | the member that commands speak as when none is named |
 //! | `PITCREW_TOKEN` | what proves it |
+//! | `PITCREW_WORK` | set in the turns of headless members |
 //! | `NO_COLOR` | any value: no colours |
 //!
 //! What every command needs is read once. What only long commands need is read when they ask.
@@ -75,6 +76,18 @@ impl Environment {
     pub(crate) fn config_home(&self) -> Option<PathBuf> {
         let named = variable("XDG_CONFIG_HOME").map(PathBuf::from);
         named.or_else(|| Some(PathBuf::from(variable("HOME")?).join(".config")))
+    }
+
+    /// The folder in which an agent CLI keeps what is the user's: the one that `variable` names, else `home` below the
+    /// home folder. `None` where the environment tells neither.
+    pub(crate) fn cli_home(&self, named: &str, home: &str) -> Option<PathBuf> {
+        let named = variable(named).map(PathBuf::from);
+        named.or_else(|| Some(PathBuf::from(variable("HOME")?).join(home)))
+    }
+
+    /// Whether this is a turn of a headless member, whose mail stands in its prompt.
+    pub(crate) fn is_headless_turn(&self) -> bool {
+        variable("PITCREW_WORK").is_some()
     }
 
     /// Whether standard output is a terminal.

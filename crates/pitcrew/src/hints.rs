@@ -293,7 +293,7 @@ fn store_hint(failure: &StoreFailure) -> &'static str {
         StoreFailure::CorruptDocument { .. } => "it was left as it is; see `pitcrew doctor`",
         StoreFailure::LogTruncated { .. } => "the log was cut from outside; see `pitcrew doctor`",
         StoreFailure::Escapes { .. } => {
-            "move it away, or put a plain file or folder in its place; pitcrew follows no link inside a team's folder"
+            "move it away, or put a plain file or folder in its place (a copy, where it has a second name); pitcrew follows no link inside a team's folder"
         }
         StoreFailure::Locked { .. } => {
             "another process holds it and may be stopped or stuck; try again"

@@ -203,6 +203,9 @@ pub(crate) fn words(to: &Name, wakened: &Wakened) -> Option<String> {
             reason: "no_pane" | "only_informs" | "sent_before" | "damped",
             ..
         } => None,
+        Wakened::NotWoken {
+            reason: "hooked", ..
+        } => Some(format!("{to} is given it by a hook of its program")),
         Wakened::NotWoken { reason, why } if why.is_empty() => {
             Some(format!("{to} was not woken ({reason}); the message waits"))
         }
@@ -245,6 +248,10 @@ pub(crate) fn describe(standing: &Standing, row: &mut Value) {
     row["incarnation"] = standing.seat.incarnation.into();
     row["panePid"] = standing.seat.pane.process.pid.into();
     row["openedAt"] = standing.seat.opened_at.to_string().into();
+    if let Some(told) = &standing.told {
+        let since = told.since.map(|at| at.to_string());
+        row["told"] = json!({ "activity": told.activity.word(), "since": since });
+    }
 }
 
 /// `ready`, `waiting(permission)`, `gone(pane_gone)`.

@@ -119,6 +119,21 @@ fn an_end_whose_writer_was_killed_is_followed_up_by_the_next_command() {
 }
 
 #[test]
+fn a_claim_of_a_named_task_follows_up_what_is_listed_as_owed() {
+    let sandbox = scene();
+    sandbox.call(["task", "add", "z"]).succeeded();
+    sandbox.call_as("ann", ["task", "done", "1"]).succeeded();
+    let mark = r#"{"owner":"ann","pid":999999999,"claimedAt":"2026-11-30T16:22:29.063Z"}"#;
+    fs::write(sandbox.team("t", "tasks/1.lock"), mark).unwrap();
+    fs::write(sandbox.team("t", "tasks/.owed/1"), "").unwrap();
+    fs::remove_file(sandbox.team("t", "workers/ann/outbox.jsonl")).unwrap();
+    sandbox.call_as("bob", ["task", "claim", "3"]).succeeded();
+    assert_eq!(outbox(&sandbox, "ann").len(), 1);
+    assert!(!sandbox.team("t", "tasks/1.lock").exists());
+    assert!(!sandbox.team("t", "tasks/.owed/1").exists());
+}
+
+#[test]
 fn a_claim_of_a_living_program_is_given_way_to() {
     let sandbox = Sandbox::with_team(&["ann"], &["x"]);
     let task = sandbox.task("t", "1")["createdAt"].clone();
@@ -165,6 +180,27 @@ fn a_record_that_a_limit_on_files_would_cut_is_refused_whole() {
         );
     }
     assert_eq!(sandbox.read("t", "mailbox/ann.jsonl"), before);
+}
+
+#[test]
+fn a_file_outside_the_team_that_a_limit_on_files_would_cut_is_left_as_it_was() {
+    let sandbox = Sandbox::with_team(&["ann"], &[]);
+    let pages = sandbox.root().join("pages");
+    sandbox.call(["man", "--dir", "pages"]).succeeded();
+    let kept = || {
+        let mut kept: Vec<_> = fs::read_dir(&pages)
+            .unwrap()
+            .map(|page| page.unwrap().path())
+            .map(|page| (page.clone(), fs::read(page).unwrap()))
+            .collect();
+        kept.sort();
+        kept
+    };
+    let before = kept();
+    let line = ["man", "--dir", "pages", "--json"];
+    let said = with_short_files(&sandbox, 1, &line).ended(3).json();
+    assert_eq!(said["code"], "storage_full", "{said}");
+    assert_eq!(kept(), before);
 }
 
 #[test]

@@ -412,3 +412,23 @@ fn b4_a_leader_that_could_not_be_told_is_told_by_the_next_claim_and_once() {
         .json();
     assert_eq!(told["messages"].as_array().unwrap().len(), 1, "{told}");
 }
+
+#[test]
+fn a_team_whose_file_says_no_number_of_members_has_as_many_as_it_has() {
+    let sandbox = Sandbox::with_team(&["w1", "w2"], &[]);
+    let config = sandbox.read("t", "config.json");
+    for said in ["", "  \"workerCount\": 7,\n"] {
+        let other = config.replacen("  \"workerCount\": 2,\n", said, 1);
+        assert_ne!(other, config);
+        fs::write(sandbox.team("t", "config.json"), &other).unwrap();
+        let status = sandbox.call(["team", "status", "t"]).succeeded();
+        assert!(status.stdout.contains(", 2 workers)"), "{status:?}");
+        let status = sandbox.call(["team", "status", "t", "--json"]);
+        assert_eq!(status.succeeded().json()["config"]["workerCount"], 2);
+        assert_eq!(
+            sandbox.read("t", "config.json"),
+            other,
+            "looking writes nothing"
+        );
+    }
+}

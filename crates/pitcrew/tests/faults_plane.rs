@@ -12,6 +12,8 @@ mod sandbox;
 mod claims;
 #[path = "faults_plane/findings.rs"]
 mod findings;
+#[path = "faults_plane/interrupted.rs"]
+mod interrupted;
 #[path = "faults_plane/limits.rs"]
 mod limits;
 

@@ -221,5 +221,25 @@ fn a_member_that_removes_the_teams_folder_ends_the_run_with_a_word_and_nothing_r
     let removed = "was removed while it ran";
     assert!(ran.stderr.contains(removed), "{ran:#?}");
     assert!(ran.stdout.contains("0 of 2 tasks completed"), "{ran:#?}");
+    for dead_end in ["outputs ", "results ", "--team"] {
+        assert!(!ran.stdout.contains(dead_end), "{dead_end}: {ran:#?}");
+    }
     assert_eq!(crew.processes(), [] as [u32; 0]);
+}
+
+#[test]
+fn results_point_to_no_output_that_is_not_there() {
+    let crew = Crew::new(&format!(
+        "{SH}[[members]]\nname = 'a'\n[[members]]\nname = 'b'\n[[members]]\nname = 'idle'\n\
+         [[tasks]]\nid = 'x'\nfor = 'a'\ndescription = 'x'\nscript = 'echo one'\n\
+         [[tasks]]\nid = 'y'\nfor = 'b'\nblocked_by = ['x']\ndescription = 'x'\n\
+         script = 'cd \"$PITCREW_ROOT/.omp/state/team/team\"; rm -r workers/a; echo two'\n\
+         [[tasks]]\nid = 'z'\nfor = 'b'\nblocked_by = ['y']\ndescription = 'x'\n\
+         script = 'rm -r \"$PITCREW_ROOT/.omp/state/team/team/workers/b/turn-0001\"'\n"
+    ));
+    let ran = crew.run(&[]).ended(0);
+    let outputs = "outputs  .omp/state/team/team/workers/<member>/turn-*\n\
+                   a: nothing that it printed is there any more\n";
+    assert!(ran.stdout.contains(outputs), "{ran:#?}");
+    assert!(!ran.stdout.contains("idle: nothing"), "{ran:#?}");
 }

@@ -421,3 +421,56 @@ fn a_price_that_one_member_showed_lets_the_others_of_its_kind_run_beside_each_ot
     assert_eq!(status, Some(0), "{seen:#?}");
     assert_eq!(limits(&crew)["used"]["cost"], 300_000);
 }
+
+#[test]
+fn f1_a_budget_that_is_set_while_turns_of_unknown_price_run_lets_nothing_begin_beside_them() {
+    let turn = r#"echo x >> began; until test -e "go-$PITCREW_AGENT"; do sleep 0.02; done; echo '{"type":"used","in":900,"out":100,"usd":0.4}'; echo '{"type":"result","text":"fine"}'"#;
+    // Three are at work, each with a second task to come.
+    let crew = crowd("tpm = 1000000", 3, 6, &[turn; 6]);
+    let mut run = crew.start(&[]);
+    for _ in 0..3 {
+        run.until(|fact| fact["event"] == "turn_started");
+    }
+    while crew.read("began").lines().count() < 3 {
+        std::thread::yield_now();
+    }
+    crew.call(["limits", "set", "--team", "team", "--budget", "1.0"])
+        .ended(0);
+    let reserved = || limits(&crew)["reserved"]["cost"].as_u64().unwrap();
+    while reserved() != 1_000_000 {
+        std::thread::yield_now();
+    }
+    // The first price that is seen is what the two others hold from then on, and there is no room for a fourth.
+    crew.write("go-m1", "");
+    run.until(|fact| fact["event"] == "member_waits" && fact["reason"] == "rate_limit");
+    assert_eq!(reserved(), 600_000);
+    crew.write("go-m2", "");
+    crew.write("go-m3", "");
+    let (status, seen, _) = run.end();
+    assert_eq!(status, Some(5), "{seen:#?}");
+    assert_eq!(facts(&seen, "turn_started").len(), 3, "{seen:#?}");
+    assert_eq!(limits(&crew)["used"]["cost"], 1_200_000);
+}
+
+#[test]
+fn prices_of_the_project_count_in_a_run() {
+    let turn =
+        r#"echo '{"type":"used","in":900,"out":100}'; echo '{"type":"result","text":"fine"}'"#;
+    let crew = scripted(
+        "[limits]\nbudget = 0.5\n[[members]]\nname = 'a'\nprofile = 'one'\nmodel = 'house-1'\n\
+         [[tasks]]\nid = 't1'\ndescription = 'x'\n[[tasks]]\nid = 't2'\ndescription = 'x'\n",
+        &[turn, turn],
+    );
+    let prices = "dated = '2026-11-30'\nsource = 'ours'\n[[models]]\nmodel = 'house-1'\n";
+    crew.write(
+        ".pitcrew/prices.toml",
+        &format!("{prices}input = 100\noutput = 200\n"),
+    );
+    let (status, seen, _) = crew.start(&[]).end();
+    assert_eq!(status, Some(0), "{seen:#?}");
+    assert_eq!(limits(&crew)["used"]["cost"], 2 * 110_000);
+    crew.write(".pitcrew/prices.toml", prices);
+    let refused = crew.run(&["--fresh"]);
+    assert!(refused.status.code() != Some(0), "{refused:?}");
+    assert!(refused.stderr.contains("prices.toml"), "{refused:?}");
+}

@@ -54,7 +54,7 @@ mod waiting;
 mod work;
 mod written;
 
-pub use board::{TaskBoard, UnreadableTask};
+pub use board::{Sight, TaskBoard, UnreadableTask};
 pub use claims::{ClaimTurn, ClaimWish, MemberEnd, moves_claims};
 pub use crew::{Blueprint, Founding, Plan, Removed};
 pub use discoveries::{Finding, News, Offer, Shared};
@@ -68,6 +68,7 @@ pub use reading::{Entry, MailCounts, MailReport, Which};
 pub use sending::{Broadcast, Sent};
 pub use sent::{SentFact, SentMessage};
 pub use status::{HEARTBEAT_FRESH_MS, MemberStatus, Standing, TeamStatus, apart};
+pub(crate) use telling::wakes;
 pub use telling::{NO_REACTION, WaitingMail};
 pub use waiting::{Happened, Look, Wanted};
 pub use work::Change;

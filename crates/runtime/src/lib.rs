@@ -8,6 +8,7 @@ pub mod clock;
 pub mod desk;
 pub mod git;
 pub mod guard;
+pub mod hooks;
 pub mod loops;
 pub mod monitor;
 pub mod overlay;

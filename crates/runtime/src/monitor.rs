@@ -56,6 +56,10 @@ const KEPT: [&str; 12] = [
     "XDG_*",
 ];
 
+/// The words that a monitor is started with: its project behind the first, then the others.
+const ROOT: &str = "--root";
+const WATCH: [&str; 3] = ["team", "monitor", "run"];
+
 /// How long a monitor may take to end when it is asked, in milliseconds. It may be typing.
 const ASKED_MS: i64 = 4_000;
 
@@ -161,8 +165,8 @@ pub fn ensure(
         .chain(agents_need.iter().copied())
         .collect();
     let environment = Environment::forwarding(base, &kept);
-    let mut arguments: Vec<OsString> = vec!["--root".into(), project.root().into()];
-    arguments.extend(["team", "monitor", "run"].map(OsString::from));
+    let mut arguments: Vec<OsString> = vec![ROOT.into(), project.root().into()];
+    arguments.extend(WATCH.map(OsString::from));
     let folder = Path::new("/");
     let started = detach(
         program,
@@ -177,6 +181,14 @@ pub fn ensure(
             program: program.display().to_string(),
             source,
         })
+}
+
+/// The project's root in the arguments of a monitor; `None` when they are not those of one.
+pub(crate) fn root_in(arguments: &[OsString]) -> Option<&Path> {
+    match arguments {
+        [first, root, rest @ ..] if first == ROOT && rest == WATCH => Some(Path::new(root)),
+        _ => None,
+    }
 }
 
 /// Who watches `project`, if somebody does; `None` inside when that is not written down yet.

@@ -25,6 +25,7 @@ use std::path::PathBuf;
 
 use pitcrew_core::Name;
 
+use crate::hooks::HooksTable;
 use crate::process::Environment;
 
 mod file;
@@ -46,6 +47,7 @@ pub use known::{ProfileAbsent, Profiles, UnknownProfile};
 pub use mcp::{McpFormat, McpServer, McpTable};
 pub use panes::{PaneProfile, PaneProfiles, PaneStart, Trust};
 pub use plan::{PlanError, Probe, SessionPlan, ToolGrant, TurnInput, TurnPlan};
+pub(crate) use read::is_session_id;
 pub use read::{Answer, Limit, Outcome, TurnOutput, TurnReport};
 pub use reset::reset_in_text;
 pub use usage::Usage;
@@ -87,6 +89,7 @@ pub struct Profile {
     limits: Limits,
     pane: Option<toml::Table>,
     mcp: Option<McpTable>,
+    hooks: Option<HooksTable>,
 }
 
 #[derive(Debug, Clone)]
@@ -164,6 +167,12 @@ impl Profile {
     #[must_use]
     pub fn mcp(&self) -> Option<&McpTable> {
         self.mcp.as_ref()
+    }
+
+    /// Where it keeps its hooks and what stands there; `None` when it has none.
+    #[must_use]
+    pub fn hooks(&self) -> Option<&HooksTable> {
+        self.hooks.as_ref()
     }
 
     /// How to ask the program for its version; `None` when it has no such question.

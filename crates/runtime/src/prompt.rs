@@ -22,7 +22,7 @@ use pitcrew_core::task::Task;
 use crate::desk::News;
 use crate::overlay::Overlay;
 
-mod findings;
+pub(crate) mod findings;
 
 /// The longest result of another task that is shown whole, in bytes.
 const LONGEST_RESULT: usize = 16 * 1024;
@@ -92,7 +92,7 @@ impl TurnPrompt<'_> {
             self.results(&mut text, waited_for, boundary)?;
         }
         self.messages(&mut text, boundary)?;
-        findings::write(&mut text, self.news, self.overlay, boundary)?;
+        findings::write(&mut text, self.news, &self.overlay.command(), boundary)?;
         Some(text)
     }
 

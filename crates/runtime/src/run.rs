@@ -10,6 +10,7 @@
 //! | `run/turn.rs` | begins a turn: claim, mail, prompt, process |
 //! | `run/ending.rs` | reads what a turn left, and records it |
 //! | `run/allowance.rs` | what a turn may spend, and what it spent |
+//! | `run/output.rs` | what a turn prints, kept where its member cannot change it |
 //! | `run/post.rs` | the mail of a turn: shown, acknowledged, answered |
 //! | `run/own.rs` | tells a failure of one member's files from one of the team's |
 //! | `run/record.rs` | what is written down for the next run |
@@ -30,6 +31,7 @@ use pitcrew_store::{Project, StoreFailure};
 
 use crate::clock::{EntropyError, SystemClock, SystemEntropy};
 use crate::desk::{Failure, NotDone, TaskBoard};
+use crate::prices::Prices;
 use crate::process::{Blindness, Identity, Interrupts, SpawnError};
 use crate::profile::Profiles;
 use crate::teamfile::TeamFile;
@@ -41,6 +43,7 @@ mod ending;
 pub mod event;
 mod founding;
 mod outfit;
+mod output;
 mod own;
 mod post;
 pub mod record;
@@ -59,6 +62,8 @@ pub struct Setup<'a> {
     pub file: TeamFile,
     /// The profiles that its members may have.
     pub profiles: &'a Profiles,
+    /// What models cost.
+    pub prices: Prices,
     /// The environment that members inherit.
     pub variables: Vec<(OsString, OsString)>,
     /// This program, which members find on their `PATH`.

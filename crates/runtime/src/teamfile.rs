@@ -113,7 +113,7 @@ pub struct TaskEntry {
 }
 
 /// What a team file must know of a profile.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ProfileKind {
     /// It reads a prompt and answers.
     Agent,
@@ -176,7 +176,7 @@ impl TeamFile {
             path: path.to_path_buf(),
             problems,
         };
-        let file = raw::read(text).map_err(|problem| failed(vec![problem]))?;
+        let file = raw::read(text).map_err(failed)?;
         check::check(path, text, file, kind_of).map_err(failed)
     }
 }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | scan | one look at 5 and at 50 panes with full screens, judged; promised: less than 3 times as long |
 //! | wake | one line submitted to a ready agent, beside the delays of its profile; promised: less than 1.2 times |
+//! | send | the whole command `send` to a member in a pane, beside the same delays and the time for gathering |
 //!
 //! The median of the rounds counts.
 #![expect(
@@ -14,6 +15,8 @@
 )]
 #![allow(dead_code, reason = "the tests' equipment has more than is used here")]
 
+#[path = "../tests/crew/camp.rs"]
+mod camp;
 #[path = "../tests/tmux/yard.rs"]
 mod yard;
 
@@ -26,6 +29,7 @@ fn main() {
     let Some(yard) = yard() else { return };
     scans(&yard);
     wakes(&yard);
+    sends();
 }
 
 fn median(mut spans: Vec<Duration>) -> Duration {
@@ -98,4 +102,27 @@ fn wakes(yard: &Yard) {
             "wake of {skin:<9} {took:?}, delays of its profile {delays:?}  ({ratio:.2} times)"
         );
     }
+}
+
+fn sends() {
+    let Some(camp) = camp::camp() else { return };
+    camp.profile("fake", "--turn-ms 50");
+    camp.call(&["team", "1:fake", "x", "--name", "t"]).ended(0);
+    let keys = yard::profile("claude").submit;
+    let delays = u64::from(keys.gather_ms + keys.burst_ms + keys.verify_ms);
+    let delays = Duration::from_millis(delays);
+    let rounds = (0..9).map(|_| {
+        camp.await_ready("t", "worker-1");
+        // What was read is progress, so that the next message is told at once.
+        camp.call(&["--team", "t", "--as", "worker-1", "inbox", "--ack", "all"])
+            .ended(0);
+        let start = Instant::now();
+        let sent = camp.call(&["--team", "t", "send", "worker-1", "hello", "--json"]);
+        let took = start.elapsed();
+        assert_eq!(sent.json()["wake"]["outcome"], "submitted", "{sent:?}");
+        took
+    });
+    let took = median(rounds.collect());
+    let ratio = took.as_secs_f64() / delays.as_secs_f64();
+    println!("send to a pane    {took:?}, delays of its profile {delays:?}  ({ratio:.2} times)");
 }

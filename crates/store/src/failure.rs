@@ -37,9 +37,9 @@ pub enum StoreFailure {
         cursor: u64,
     },
     /// Something inside the team's folder leads out of it.
-    #[error("{} is not opened: where a plain file or folder belongs stands something else, perhaps a link", path.display())]
+    #[error("{} is not opened: where a plain file or folder of its own belongs stands something else, perhaps a link", path.display())]
     Escapes {
-        /// The link, or the thing that stands where a file or folder belongs.
+        /// The link, the thing that stands where a file or folder belongs, or the file with a second name.
         path: PathBuf,
     },
     /// A record would have become two.

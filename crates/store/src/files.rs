@@ -8,8 +8,9 @@
 //! | the names of files that a team works on | [`Workspace`] | resolved, nothing is opened |
 //! | what such a file says | [`Workspace::text`] | refused inside the project |
 //! | a hook of version control | [`HookFile`] | never followed: a link is moved as it is |
+//! | the settings of an agent CLI | [`SettingsFile`] | followed: a person named the place |
 //! | the entry of a pane, with its secrets | [`take_private`] | refused |
-//! | manual pages | [`write_file`] | followed: a person named the place |
+//! | manual pages, manifests, captures | [`write_file`] | the folder's followed: a person named it; the file's replaced |
 //! | standard output, whether it is there at all | [`stands_for_nothing`] | nothing is opened |
 //!
 //! Everything made inside a team is private to the user. Opening never waits, also not on a pipe.
@@ -30,10 +31,13 @@ use crate::port::Durability;
 
 mod hook;
 mod private;
+mod settings;
+mod whole;
 mod workspace;
 
 pub use hook::{HookFile, Standing};
 pub use private::take_private;
+pub use settings::SettingsFile;
 pub use workspace::{Workspace, resolved};
 
 /// The longest name of a worker's file, in bytes.
@@ -287,15 +291,14 @@ pub struct FoundText {
     pub text: Result<String, StoreFailure>,
 }
 
-/// Writes a file into a folder that a person named, made if need be. What stood there is replaced.
+/// Writes a file into a folder that a person named, made if need be. What stood there is replaced in one step.
 ///
 /// # Errors
-/// When the folder or the file cannot be written.
+/// When the folder or the file cannot be written; what stood there still does.
 pub fn write_file(folder: &Path, name: &str, text: &[u8]) -> Result<(), StoreFailure> {
     std::fs::create_dir_all(folder)
         .map_err(|refused| StoreFailure::io("create", folder, refused))?;
-    let path = folder.join(name);
-    std::fs::write(&path, text).map_err(|refused| StoreFailure::io("write", &path, refused))
+    whole::put(folder, name, text, None)
 }
 
 /// The texts of the files in `folder` whose name ends in `.<extension>`, sorted by name. A folder that does not exist holds none.

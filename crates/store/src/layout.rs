@@ -126,6 +126,7 @@ pub(crate) fn document(place: &Place) -> Spot<'_> {
         Place::Pane(name) => worker(name).spot("pane.json", Form::PrettyLine),
         Place::Nudge(name) => worker(name).spot(".nudge.json", Form::CompactLine),
         Place::Lives(name) => worker(name).spot(".lives.json", Form::CompactLine),
+        Place::Hook(name) => worker(name).spot(".hook.json", Form::CompactLine),
     }
 }
 
@@ -187,7 +188,12 @@ pub(crate) fn claim_mark(id: &TaskId) -> String {
 
 /// Whether `file` beside the tasks is such a mark.
 pub(crate) fn is_claim_mark(file: &str) -> bool {
-    file.strip_suffix(".lock").is_some_and(|id| !id.is_empty())
+    claimed_id(file).is_some()
+}
+
+/// The id of the task whose mark is called `file`.
+pub(crate) fn claimed_id(file: &str) -> Option<&str> {
+    file.strip_suffix(".lock").filter(|id| !id.is_empty())
 }
 
 /// The id of the task whose document is called `file`, whoever named it.
@@ -256,6 +262,7 @@ fn of_worker(worker: Name, file: &str) -> Option<Change> {
         "pane.json" => Some(Change::Document(Place::Pane(worker))),
         ".nudge.json" => Some(Change::Document(Place::Nudge(worker))),
         ".lives.json" => Some(Change::Document(Place::Lives(worker))),
+        ".hook.json" => Some(Change::Document(Place::Hook(worker))),
         _ => None,
     }
 }
@@ -291,6 +298,7 @@ mod tests {
             Place::Pane(w1()),
             Place::Nudge(w1()),
             Place::Lives(w1()),
+            Place::Hook(w1()),
             Place::Shutdown,
             Place::Run,
             Place::Claims,

@@ -28,5 +28,6 @@ pub use failure::StoreFailure;
 pub use local::{Creation, LocalStore, Project, Rotation, Watching};
 pub use memory::MemoryStore;
 pub use port::{
-    Change, Cursor, Document, Durability, Kind, Log, Page, PageLine, Place, Store, StoreExt, Watch,
+    Change, Cursor, Document, Durability, Kind, Log, Page, PageLine, Place, Reach, Store, StoreExt,
+    Watch,
 };

@@ -6,6 +6,7 @@
 //! | [`LocalStore`] | one team as a [`Store`], or what a project keeps beside its teams |
 //! | `state` | loop modes, and the lock of whoever watches the project |
 //! | `document`, `patch`, `text`, `mark` | a document: transaction, unknown keys, layout, the reference's claim mark |
+//! | `owed` | which ended tasks nobody has followed up yet |
 //! | `log` | an append-only log |
 //! | `checkup` | what is odd about the folders, and what the file system can |
 //! | `watch` | what changes, by events of the system and by looking again |
@@ -23,7 +24,9 @@ use pitcrew_core::time::Timestamp;
 
 use crate::failure::StoreFailure;
 use crate::layout::{self, Branch};
-use crate::port::{Cursor, Document, ErasedRule, Kind, Log, Page, Place, State, Store, Watch};
+use crate::port::{
+    Cursor, Document, ErasedRule, Kind, Log, Page, Place, Reach, State, Store, Watch,
+};
 use document::DocumentFile;
 use folder::Folder;
 pub use log::Rotation;
@@ -35,10 +38,11 @@ pub(crate) mod folder;
 mod lock;
 mod log;
 mod mark;
+mod owed;
 mod patch;
 mod programs;
 mod project;
-mod room;
+pub(crate) mod room;
 mod state;
 mod text;
 mod watch;
@@ -101,19 +105,24 @@ impl LocalStore {
     /// Removes the reference's mark from every task, as a shutdown does, and answers how many there were.
     ///
     /// # Errors
-    /// When the tasks cannot be listed or a mark cannot be removed.
+    /// When the tasks cannot be listed or a mark cannot be removed; the others are removed all the same.
     pub fn clear_claim_marks(&self) -> Result<usize, StoreFailure> {
         let Some(tasks) = Folder::descend(&self.team, Branch::Tasks.steps())? else {
             return Ok(0);
         };
         let _held = tasks.lock(self.patience)?;
-        let mut cleared = 0;
+        let (mut cleared, mut failure) = (0, None);
         for name in tasks.names()? {
-            if layout::is_claim_mark(&name) && tasks.remove(&name)? {
-                cleared += 1;
+            if !layout::is_claim_mark(&name) {
+                continue;
+            }
+            match tasks.remove(&name) {
+                Ok(removed) => cleared += usize::from(removed),
+                Err(refused) => failure = Some(refused),
             }
         }
-        Ok(cleared)
+        owed::clear(&tasks)?;
+        failure.map_or(Ok(cleared), Err)
     }
 
     fn log_file<'a>(&self, folder: &'a Folder, name: &'a str, log: &'a Log) -> LogFile<'a> {
@@ -175,14 +184,17 @@ impl Store for LocalStore {
     }
 
     fn list(&self, kind: Kind) -> Result<Vec<String>, StoreFailure> {
-        let Kind::Task = kind;
         let Some(tasks) = Folder::descend(&self.team, Branch::Tasks.steps())? else {
             return Ok(Vec::new());
         };
         // A name that is no text is nobody's id, which is for the caller to find: left out here it would be a task that
         // nobody hears of.
         let names = tasks.names_in_words()?;
-        let ids = names.iter().filter_map(|name| layout::task_id(name));
+        let id = match kind {
+            Kind::Task => layout::task_id,
+            Kind::ClaimedTask => layout::claimed_id,
+        };
+        let ids = names.iter().filter_map(|name| id(name));
         Ok(ids.map(str::to_owned).collect())
     }
 
@@ -204,22 +216,16 @@ impl Store for LocalStore {
 
     fn settle(&self, task: &TaskId) -> Result<(), StoreFailure> {
         match Folder::descend(&self.team, Branch::Tasks.steps())? {
-            Some(tasks) => mark::settle(&tasks, task),
+            Some(tasks) => owed::settle(&tasks, task),
             None => Ok(()),
         }
     }
 
-    fn take_over_ended(&self, now: Timestamp) -> Result<Vec<TaskId>, StoreFailure> {
-        let Some(tasks) = Folder::descend(&self.team, Branch::Tasks.steps())? else {
-            return Ok(Vec::new());
-        };
-        // Nearly always there is none, and then nobody waits for anybody.
-        let names = tasks.names()?;
-        if !mark::any_ended(&tasks, &names, now)? {
-            return Ok(Vec::new());
+    fn take_over_ended(&self, reach: Reach, now: Timestamp) -> Result<Vec<TaskId>, StoreFailure> {
+        match Folder::descend(&self.team, Branch::Tasks.steps())? {
+            Some(tasks) => owed::take_over(&tasks, reach, now, self.patience),
+            None => Ok(Vec::new()),
         }
-        let _held = tasks.lock(self.patience)?;
-        mark::take_over_ended(&tasks, &names, now)
     }
 }
 

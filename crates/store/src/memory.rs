@@ -208,7 +208,10 @@ impl Store for MemoryStore {
             .read()
             .unwrap_or_else(PoisonError::into_inner);
         let of_kind = documents.iter().filter_map(|(place, slot)| match place {
-            Place::Task(id) if kind == Kind::Task => Some((id, slot)),
+            Place::Task(id) => match kind {
+                // Which are claimed stands in states whose types are not known here.
+                Kind::Task | Kind::ClaimedTask => Some((id, slot)),
+            },
             _ => None,
         });
         Ok(of_kind

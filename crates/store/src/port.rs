@@ -61,6 +61,8 @@ pub enum Place {
     Nudge(Name),
     /// `workers/<name>/.lives.json`: how the last life of a member in a pane ended, and whether it is started again.
     Lives(Name),
+    /// `workers/<name>/.hook.json`: what the hooks of a member's program have told and shown.
+    Hook(Name),
     /// `shutdown.json`.
     Shutdown,
     /// `run.json`: the run that drives this team.
@@ -84,6 +86,17 @@ pub enum Place {
 pub enum Kind {
     /// The tasks.
     Task,
+    /// The tasks that somebody has claimed and not ended, and perhaps others: as an adapter can tell without reading them.
+    ClaimedTask,
+}
+
+/// Where it is looked for ended tasks that nobody has settled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// In the list of them, which is as long as what is owed.
+    Listed,
+    /// At every task that somebody has or had as well: for those whose writers kept no such list.
+    Everywhere,
 }
 
 /// An append-only log of lines.
@@ -172,6 +185,7 @@ impl Place {
             | Self::Heartbeat(_)
             | Self::Monitor
             | Self::Nudge(_)
+            | Self::Hook(_)
             | Self::Board
             | Self::Exchanges => Durability::Relaxed,
         }
@@ -387,7 +401,7 @@ pub trait Store: Send + Sync {
     ///
     /// # Errors
     /// When the tasks cannot be looked at.
-    fn take_over_ended(&self, _now: Timestamp) -> Result<Vec<TaskId>, StoreFailure> {
+    fn take_over_ended(&self, _reach: Reach, _now: Timestamp) -> Result<Vec<TaskId>, StoreFailure> {
         Ok(Vec::new())
     }
 }
@@ -429,7 +443,7 @@ impl<S: Store + ?Sized> Store for Arc<S> {
         (**self).settle(task)
     }
 
-    fn take_over_ended(&self, now: Timestamp) -> Result<Vec<TaskId>, StoreFailure> {
-        (**self).take_over_ended(now)
+    fn take_over_ended(&self, reach: Reach, now: Timestamp) -> Result<Vec<TaskId>, StoreFailure> {
+        (**self).take_over_ended(reach, now)
     }
 }

@@ -3,7 +3,9 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{Claim, ClaimEvent, Claims, Conflict, EndCause, FilePath, Lines, NotClaimed};
+use super::{
+    Claim, ClaimEvent, Claims, Conflict, EndCause, FilePath, LONGEST_MS, Lines, NotClaimed,
+};
 use crate::name::Name;
 use crate::refusal::Refusal;
 use crate::time::Timestamp;
@@ -122,7 +124,14 @@ impl Claims {
 
     /// Takes out what has expired or given up.
     pub(super) fn collect(&mut self, now: Timestamp, events: &mut Vec<ClaimEvent>) {
-        while let Some((_, id)) = self.index.first_deadline().filter(|(at, _)| *at <= now) {
+        let is_over = |(at, _): &(Timestamp, u64)| !at.is_ahead(LONGEST_MS, now);
+        while let Some((_, id)) = self
+            .index
+            .outer_deadlines()
+            .into_iter()
+            .flatten()
+            .find(is_over)
+        {
             let Some(claim) = self.take(id) else {
                 break;
             };
@@ -131,7 +140,7 @@ impl Claims {
                 cause: EndCause::Expired,
             });
         }
-        self.end_waits(EndCause::Expired, |wait| wait.until <= now, events);
+        self.end_waits(EndCause::Expired, |wait| !wait.is_live(now), events);
     }
 
     /// Does what time does: ends what has expired and grants what can be had since. Every call that changes

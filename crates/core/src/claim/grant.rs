@@ -131,7 +131,7 @@ impl Claims {
     ) -> impl Iterator<Item = &'a Waiting> {
         self.waiting.iter().filter(move |wait| {
             wait.ticket < wish.before
-                && wait.until > now
+                && wait.is_live(now)
                 && wait.lines.overlaps(wish.lines)
                 && wait.file == *wish.file
                 && wait.member != *wish.member

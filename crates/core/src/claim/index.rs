@@ -120,6 +120,11 @@ impl Index {
         ids.map_or(&[], Vec::as_slice)
     }
 
+    /// The claims with the earliest and the last deadline.
+    pub(super) fn outer_deadlines(&self) -> [Option<(Timestamp, u64)>; 2] {
+        [self.first_deadline(), self.deadlines.last().copied()]
+    }
+
     /// The claim with the earliest deadline.
     pub(super) fn first_deadline(&self) -> Option<(Timestamp, u64)> {
         self.deadlines.first().copied()

@@ -31,6 +31,9 @@ impl Claims {
         }
         if let Some(wait) = self.waiting.iter_mut().find(|wait| is_same(wait, wish)) {
             // Asked again, by a process that was started anew: the place in line stays.
+            if !wait.is_live(now) {
+                (wait.since, wait.until) = (now, until);
+            }
             wait.until = wait.until.max(until);
             wait.ttl_ms = wish.ttl_ms;
             let waiting = wait.clone();
@@ -138,7 +141,7 @@ impl Claims {
 
     fn grantable(&self, now: Timestamp) -> Option<usize> {
         let mut waits = self.waiting.iter();
-        waits.position(|wait| wait.until > now && self.is_free(Wish::from(wait), now))
+        waits.position(|wait| wait.is_live(now) && self.is_free(Wish::from(wait), now))
     }
 
     /// Whose claims and waits come before a wish, each once. Whoever is in the way of it only over lines that its

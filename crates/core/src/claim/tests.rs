@@ -4,6 +4,7 @@ use alloc::string::ToString;
 use alloc::vec;
 use serde_json::json;
 
+mod ahead;
 mod faults;
 mod model;
 mod waiting;

@@ -217,7 +217,7 @@ impl Limiter {
         let mut next = self.next_to_lapse();
         self.has_stepped_back(now)
             || next.any(|kept| self.lapses_at(kept) <= at)
-            || self.pause.as_ref().is_some_and(|pause| pause.until <= now)
+            || self.pause.as_ref().is_some_and(|pause| !pause.holds(now))
     }
 
     /// Does what time does: refunds lapsed reservations, ends a pause, drops what has left the window. Every other
@@ -241,9 +241,9 @@ impl Limiter {
         while self.lapsed.len() > LAPSED {
             self.lapsed.pop_front();
         }
-        if let Some(pause) = self.pause.take_if(|pause| pause.until <= now) {
-            self.resumed = Some(pause.until);
-            let until = pause.until;
+        if let Some(pause) = self.pause.take_if(|pause| !pause.holds(now)) {
+            let until = pause.until.min(now);
+            self.resumed = Some(until);
             events.push(LimitEvent::TeamResumed { until });
         }
         self.window.prune(at);

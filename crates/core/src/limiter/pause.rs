@@ -20,6 +20,16 @@ pub struct Pause {
     pub why: String,
 }
 
+impl Pause {
+    /// Whether it holds the team at `now`. It may be as long as a provider says; one that was begun under a clock that
+    /// was ahead is over.
+    #[must_use]
+    pub fn holds(&self, now: Timestamp) -> bool {
+        let length_ms = self.until.millis_since(self.since).max(0);
+        self.until.is_ahead(length_ms, now)
+    }
+}
+
 /// How long after `reset` this member waits, from 0 to `spread_ms`: always the same for one member and one reset, and
 /// spread over the members.
 #[must_use]

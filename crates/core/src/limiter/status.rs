@@ -65,7 +65,7 @@ impl Limiter {
             reserved: team.reserved,
             left: left(self.limits.budget, team),
             window: self.window.load(self.instant(now)),
-            pause: self.pause.as_ref().filter(|pause| pause.until > now),
+            pause: self.pause.as_ref().filter(|pause| pause.holds(now)),
             members: members.map(|row| (row.0, member(row))).collect(),
             tasks: &self.books.tasks,
             models: &self.books.models,

@@ -6,6 +6,7 @@ use serde_json::json;
 
 mod faults;
 mod model;
+mod repricing;
 
 fn at(ms: i64) -> Timestamp {
     Timestamp::from_millis(1_796_000_000_000).plus_millis(ms)

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::{Fact, Intent, Message, MessageKey, Receipt};
+use super::{Body, Fact, Intent, Message, MessageKey, Receipt};
 use crate::json;
 
 /// A place in a log that holds no record.
@@ -305,7 +305,7 @@ impl Wire<'_, &RawValue> {
             id: id.to_string(),
             from: optional(self.from)?.unwrap_or_default(),
             to: optional(self.to)?.unwrap_or_default(),
-            body: optional(self.body)?.unwrap_or_default(),
+            body: self.body.map(body).transpose()?.unwrap_or_default(),
             timestamp: optional(self.timestamp)?.unwrap_or_default(),
             reply_to: optional(self.reply_to)?,
             intent: intent.and_then(|word| Intent::parse(&word).ok()),
@@ -326,9 +326,17 @@ fn optional(value: Option<&RawValue>) -> Result<Option<String>, Fault> {
         return Ok(None);
     };
     if json.starts_with('"') {
-        return Ok(Some(serde_json::from_str(json)?));
+        return Ok(Some(json::read(json.as_bytes())?));
     }
     Ok(Some(json.to_string()))
+}
+
+fn body(value: &RawValue) -> Result<Body, Fault> {
+    let json = value.get();
+    if json.starts_with('"') {
+        return Ok(Body::of_json(json)?);
+    }
+    Ok(json.into())
 }
 
 #[cfg(test)]

@@ -403,7 +403,7 @@ proptest! {
         to in prop_oneof![3 => "w[1-4]", 1 => ".{0,10}"],
         key in ".{0,10}",
     ) {
-        let draft = Draft { body, idempotency_key: Some(key), ..Draft::default() };
+        let draft = Draft { body: body.into(), idempotency_key: Some(key), ..Draft::default() };
         if let Ok(message) = send(&to, &draft) {
             prop_assert!(team().recipient(&to).is_ok());
             let written = line(&message);

@@ -101,7 +101,10 @@ impl Lease {
     /// clock that was wrong, and holds nothing.
     #[must_use]
     pub fn holds(&self, now: Timestamp) -> bool {
-        self.until > now && !(self.length_ms > 0 && self.until.is_beyond(self.length_ms, now))
+        match self.length_ms {
+            ..=0 => self.until > now,
+            length_ms => self.until.is_ahead(length_ms, now),
+        }
     }
 }
 

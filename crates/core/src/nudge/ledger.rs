@@ -45,6 +45,12 @@ pub struct Ledger {
     /// Mail up to this instant has been told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub told_at: Option<Timestamp>,
+    /// Mail up to this instant was shown by a hook of the program, so that no line needs to tell of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shown_at: Option<Timestamp>,
+    /// When the first line of this life was typed, or could not be: before that its program is still starting.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
     /// Lines since the last progress.
     pub unanswered: u32,
     /// When a try that typed something failed last.
@@ -91,11 +97,14 @@ impl Ledger {
         ticket: &str,
         timing: &Timing,
     ) -> Decision {
+        self.forget_what_is_ahead(now, timing);
         self.take_progress(view.progress_at);
         if let Some(quiet) = never(trigger, member, view) {
             return Decision::Quiet(quiet);
         }
-        if let Some(pending) = self.pending.as_mut().filter(|pending| now < pending.until) {
+        if let Some(pending) = &mut self.pending
+            && now < pending.until
+        {
             pending.triggers += 1;
             let most = pending.since.plus_millis(timing.gather_most_ms.into());
             let due_at = now.plus_millis(timing.gather_ms.into()).min(most);
@@ -134,11 +143,12 @@ impl Ledger {
     /// The holder of `ticket` is about to type: whether it still should, and which count it tells. The count is of this
     /// moment, so it is right whatever came in between.
     pub fn begin(&mut self, now: Timestamp, ticket: &str, view: &View) -> Begin {
+        let has_mail = view.unread > 0 && !self.is_shown(view);
         let Some(pending) = self.pending.as_mut().filter(|held| held.ticket == ticket) else {
             return Begin::Withdrawn;
         };
         let idles = view.loops == Loops::Active && view.idle_since.is_some();
-        let wanted = view.standing == Standing::Live && (view.unread > 0 || idles);
+        let wanted = view.standing == Standing::Live && (has_mail || idles);
         if !wanted {
             self.pending = None;
             return Begin::Withdrawn;
@@ -187,6 +197,18 @@ impl Ledger {
         }
     }
 
+    /// A hook of the program has shown all mail that was there at `at`.
+    pub fn note_shown(&mut self, at: Timestamp) {
+        self.shown_at = self.shown_at.max(Some(at));
+        self.lost = None;
+    }
+
+    /// Whether a hook has shown all that waits.
+    fn is_shown(&self, view: &View) -> bool {
+        view.newest_unread_at
+            .is_some_and(|newest| self.shown_at >= Some(newest))
+    }
+
     /// Progress since the last line answers every line, and since the last failure it forgives it.
     fn take_progress(&mut self, progress_at: Option<Timestamp>) {
         let since = |at: Option<Timestamp>| at.is_none_or(|at| progress_at > Some(at));
@@ -203,6 +225,9 @@ impl Ledger {
     /// For a send: whether a line of the last seconds covers the message. A member that was given up is told of new
     /// mail more rarely.
     fn covered(&self, now: Timestamp, view: &View, timing: &Timing) -> Option<Quiet> {
+        if self.is_shown(view) {
+            return Some(Quiet::AlreadyTold);
+        }
         let injected_at = self.injected_at?;
         let span = if self.is_given_up(timing) {
             timing.back_off_ms
@@ -216,6 +241,9 @@ impl Ledger {
 
     /// For a sweep: whether all mail was told, or is about to be told by its sender.
     fn swept(&self, now: Timestamp, view: &View, timing: &Timing) -> Option<Quiet> {
+        if self.is_shown(view) {
+            return Some(Quiet::AlreadyTold);
+        }
         let told = match (view.newest_unread_at, self.told_at) {
             (Some(newest), Some(told_at)) => newest <= told_at,
             (None, Some(_)) => true,
@@ -227,11 +255,27 @@ impl Ledger {
         let settling = i64::from(timing.gather_most_ms);
         let fresh = view
             .newest_unread_at
-            .is_some_and(|newest| now.millis_since(newest) < settling);
+            .is_some_and(|newest| now.millis_since(newest) < settling && !newest.is_beyond(0, now));
         if fresh && self.lost.is_none() {
             return Some(Quiet::AlreadyTold);
         }
         self.covered(now, view, timing)
+    }
+
+    /// Forgets what was noted under a clock that was ahead: until that time came, it would keep every line back.
+    fn forget_what_is_ahead(&mut self, now: Timestamp, timing: &Timing) {
+        let lease_ms = timing.lease_ms.into();
+        self.pending
+            .take_if(|pending| pending.until.is_beyond(lease_ms, now));
+        for noted in [
+            &mut self.injected_at,
+            &mut self.queued_at,
+            &mut self.told_at,
+            &mut self.failed_at,
+            &mut self.escalated_at,
+        ] {
+            noted.take_if(|at| at.is_beyond(0, now));
+        }
     }
 
     fn is_given_up(&self, timing: &Timing) -> bool {

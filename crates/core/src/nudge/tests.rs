@@ -252,6 +252,31 @@ fn a_hook_keeps_the_pane_from_being_typed_into() {
     }
 }
 
+#[test]
+fn mail_that_a_hook_has_shown_needs_no_line_and_newer_mail_does() {
+    let mut ledger = Ledger::default();
+    assert!(matches!(
+        send(&mut ledger, 0, &mail(1, 0)),
+        Decision::Inject { .. }
+    ));
+    ledger.note_shown(at(50));
+    assert_eq!(
+        ledger.begin(at(100), "0", &mail(1, 0)),
+        Begin::Withdrawn,
+        "while it was gathered"
+    );
+    for trigger in [Trigger::Send, Trigger::Sweep] {
+        assert_eq!(
+            ask(&mut ledger, 5_000, trigger, &mail(1, 50), "t"),
+            Decision::Quiet(Quiet::AlreadyTold)
+        );
+    }
+    assert!(matches!(
+        send(&mut ledger, 6_000, &mail(2, 5_900)),
+        Decision::Inject { .. }
+    ));
+}
+
 /// Runs the monitor's scans, every 5 s from `from` to `to`, against a pane that is ready and never reacts; answers when
 /// lines were typed and when the leader was told.
 fn scans(
@@ -456,4 +481,35 @@ fn the_leader_hears_who_does_not_react() {
         escalation(&worker(), 3, 2),
         "worker-1 did not react to 3 prompts and is not prompted any more. 2 message(s) wait unread."
     );
+}
+
+#[test]
+fn what_was_noted_under_a_clock_that_was_ahead_keeps_no_line_back() {
+    const YEAR: i64 = 365 * 24 * 60 * 60 * 1_000;
+    let (then, now) = (mail(1, YEAR), mail(1, 0));
+    // Somebody was about to type.
+    let mut ledger = Ledger::default();
+    send(&mut ledger, YEAR, &then);
+    assert_eq!(
+        send(&mut ledger, 0, &now),
+        Decision::Inject { due_at: at(60) }
+    );
+    // It was told, and the leader was told that nothing followed.
+    let mut ledger = Ledger::default();
+    told(&mut ledger, YEAR, &then);
+    ledger.escalated_at = Some(at(YEAR));
+    ledger.unanswered = Timing::default().most;
+    assert!(matches!(
+        ask(&mut ledger, 60_000, Trigger::Sweep, &now, "s"),
+        Decision::Escalate { .. }
+    ));
+    // Typing failed.
+    let mut ledger = Ledger {
+        failed_at: Some(at(YEAR)),
+        ..Ledger::default()
+    };
+    assert!(matches!(
+        ask(&mut ledger, 60_000, Trigger::Sweep, &now, "s"),
+        Decision::Inject { .. }
+    ));
 }

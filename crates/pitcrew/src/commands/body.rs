@@ -46,7 +46,7 @@ impl Body {
         };
         let intent = self.intent.as_deref().map(Intent::parse).transpose()?;
         Ok(Draft {
-            body,
+            body: body.into(),
             reply_to: self.reply_to,
             intent,
             idempotency_key: self.idempotency_key,

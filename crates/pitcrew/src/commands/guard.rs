@@ -6,7 +6,7 @@ use pitcrew_runtime::guard::hook::HookError;
 
 use crate::cli::Entry;
 use crate::context::Context;
-use crate::halt::Halt;
+use crate::halt::{Exit, Halt};
 
 mod check;
 mod hook;
@@ -18,6 +18,11 @@ pub(crate) const ENTRY: Entry = Entry::group(
     "Keep edits and commits off the lines that others hold",
     &[check::ENTRY, hook::INSTALL, hook::UNINSTALL],
 );
+
+/// Asks whether the edit that an agent CLI is about to make touches lines of others, as `guard check --hook` does.
+pub(crate) fn before_edit(context: &mut Context<'_>, said: &str) -> Result<Exit, Halt> {
+    check::before_edit(context, said)
+}
 
 /// Git, asked from where the command was called.
 fn git(context: &Context<'_>) -> Git {

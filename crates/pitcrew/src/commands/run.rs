@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use pitcrew_core::Refusal;
+use pitcrew_runtime::prices::Prices;
 use pitcrew_runtime::profile::Profiles;
 use pitcrew_runtime::run::event::{Outcome, Report};
 use pitcrew_runtime::run::{Beginning, Doubt, RunError, Setup, run};
@@ -17,8 +18,8 @@ use pitcrew_store::files::read_text;
 use crate::cli::{Entry, Run};
 use crate::context::Context;
 use crate::halt::{Exit, Halt};
-use crate::profiles;
 use crate::span;
+use crate::{prices, profiles};
 
 mod lines;
 mod live;
@@ -106,10 +107,16 @@ impl RunTeam {
                 "the file is of team {team}, and --team says {other}; name the team in the file"
             )));
         }
+        // A file of prices that makes no sense is no matter of a team that needs none.
+        let prices = match file.members.iter().any(|member| member.model.is_some()) {
+            true => prices::load(context)?,
+            false => Prices::default(),
+        };
         let setup = Setup {
             project: &project,
             file,
             profiles: &profiles,
+            prices,
             variables,
             program,
             beginning: if self.fresh {

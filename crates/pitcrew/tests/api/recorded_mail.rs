@@ -83,16 +83,18 @@ fn send_message_case_by_case() {
         .collect();
     assert_eq!(listed, bodies);
 
-    // Half of a pair of surrogates is a message too; what cannot be kept of it is one U+FFFD.
+    // Half of a pair of surrogates is a message too, and is kept and answered as it came.
     let half = r#"{"team_name":"t","from":"leader","to":"worker-1","body":"a\ud800b"}"#;
     sandbox
         .call(["team", "api", request, "--input", half])
         .succeeded();
-    assert!(
-        sandbox
-            .read("t", "mailbox/worker-1.jsonl")
-            .contains("a\u{FFFD}b")
-    );
+    let kept = r#""a\ud800b""#;
+    assert!(sandbox.read("t", "mailbox/worker-1.jsonl").contains(kept));
+    let list = json!({ "team_name": "t", "worker": "worker-1" });
+    let listed = sandbox.api("mailbox-list", &list).succeeded();
+    assert!(listed.stdout.contains(kept), "{listed:?}");
+    let shown = sandbox.call_as("worker-1", ["inbox"]).succeeded();
+    assert!(shown.stdout.contains("a\u{FFFD}b"), "{shown:?}");
     let limit = 1 << 20;
     let line = ["team", "api", request, "--input", "-", "--json"];
     let big = |size: usize| with("body", Some(json!("x".repeat(size)))).to_string();

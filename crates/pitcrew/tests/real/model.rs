@@ -1,12 +1,16 @@
-//! A scripted model on loopback that speaks three providers' wire formats, streaming: OpenAI Responses, Anthropic
-//! Messages and Gemini. What it answers depends on a word in the last thing that the user said:
+//! A scripted model on loopback that speaks four wire formats, streaming: OpenAI Responses and Chat, Anthropic Messages and
+//! Gemini. What it answers depends on a word in the last thing that the user said:
 //!
 //! | word | answer |
 //! |---|---|
 //! | `LIMIT-<name>` | 429, until [`Model::lift`] |
 //! | `HANG-<name>` | nothing, until [`Model::lift`] |
 //! | `TOOL-<name>` | a call of the shell tool that runs `pitcrew send`, then text |
+//! | `EDIT-<name>` | a call of the tool that writes a file, for the file `<name>`, then text |
+//! | `ASK-<name>` | a call of the shell tool that makes a file `<name>`, beyond what a sandbox allows, then text |
+//! | `new message(s)`, where no hook has shown them | a call of the shell tool that reads the oldest message, then text |
 //! | any other | text with a number |
+#![allow(dead_code, reason = "each test program uses what it needs of it")]
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -27,6 +31,9 @@ const SHELLS: [&str; 7] = [
     "local_shell",
 ];
 
+/// How agent CLIs call the tool that writes a file.
+const WRITERS: [&str; 3] = ["Write", "write_file", "create"];
+
 /// So long an answer is held back at most.
 const LONGEST_HANG: Duration = Duration::from_secs(120);
 
@@ -34,6 +41,8 @@ const LONGEST_HANG: Duration = Duration::from_secs(120);
 struct State {
     lifted: BTreeSet<String>,
     asked: Vec<String>,
+    heard: Vec<String>,
+    folder: String,
     number: u32,
 }
 
@@ -91,6 +100,18 @@ impl Model {
             .wait_timeout_while(state, LONGEST_HANG, unsaid)
             .expect("the model lives");
         assert!(!waited.1.timed_out(), "nobody said {word}");
+    }
+
+    /// Where the files are that it edits.
+    pub(crate) fn works_in(&self, folder: &std::path::Path) {
+        let mut state = self.shared.state.lock().expect("the model lives");
+        state.folder = folder.to_string_lossy().into_owned();
+    }
+
+    /// Whether a main request held this text anywhere.
+    pub(crate) fn heard(&self, text: &str) -> bool {
+        let state = self.shared.state.lock().expect("the model lives");
+        state.heard.iter().any(|body| body.contains(text))
     }
 
     /// Everything that users said last, in order.
@@ -151,6 +172,8 @@ fn read_chunks(reader: &mut impl BufRead) -> Option<Vec<u8>> {
 fn answer(stream: TcpStream, plain: &str, path: &str, body: &Value, shared: &Shared) -> Option<()> {
     let kind = if plain.ends_with("/responses") {
         "responses"
+    } else if plain.ends_with("/chat/completions") {
+        "chat"
     } else if plain.ends_with("/messages") {
         "messages"
     } else if plain.ends_with("enerateContent") {
@@ -183,6 +206,7 @@ fn answer(stream: TcpStream, plain: &str, path: &str, body: &Value, shared: &Sha
     match kind {
         "responses" => responses(stream, streams, number, &reply),
         "messages" => messages(stream, streams, number, &reply),
+        "chat" => chat(stream, streams, number, &reply),
         _ => gemini(stream, streams, number, &reply),
     }
 }
@@ -196,6 +220,9 @@ fn decide(kind: &str, body: &Value, shared: &Shared) -> (u32, Reply) {
     let number = state.number;
     let plain = Reply::Text(format!("MODEL-REPLY-{number}"));
     // Titles and other side calls carry no tools.
+    if !tools.is_empty() {
+        state.heard.push(body.to_string());
+    }
     if tools.is_empty() || after_tool {
         return (number, plain);
     }
@@ -218,19 +245,55 @@ fn decide(kind: &str, body: &Value, shared: &Shared) -> (u32, Reply) {
         drop(waited);
         return (number, plain);
     }
-    if let Some(word) = word("TOOL-") {
-        let shell = SHELLS
-            .iter()
-            .find_map(|shell| tools.iter().find(|(name, _)| name == shell));
-        if let Some((name, schema)) = shell {
-            let command = format!("pitcrew send leader {word}");
-            return (
-                number,
-                Reply::Call(name.clone(), arguments(schema, &command)),
-            );
+    if let Some(word) = word("EDIT-") {
+        let mut writers = WRITERS.iter();
+        let writer = writers.find_map(|writer| tools.iter().find(|(name, _)| name == writer));
+        return match writer {
+            Some((name, schema)) => {
+                let file = format!("{}/{word}", state.folder);
+                (number, Reply::Call(name.clone(), edit(schema, &file)))
+            }
+            None => (number, plain),
+        };
+    }
+    let command = if let Some(word) = word("TOOL-") {
+        format!("pitcrew send leader {word}")
+    } else if let Some(word) = word("ASK-") {
+        format!("touch {word}")
+    } else if said.contains("new message(s)") && !body.to_string().contains("new message for you") {
+        "pitcrew inbox --next --and-ack".to_string()
+    } else {
+        return (number, plain);
+    };
+    let shell = SHELLS
+        .iter()
+        .find_map(|shell| tools.iter().find(|(name, _)| name == shell));
+    let Some((name, schema)) = shell else {
+        return (number, plain);
+    };
+    let mut call = arguments(schema, &command);
+    if command.starts_with("touch") && schema["properties"]["sandbox_permissions"].is_object() {
+        call["sandbox_permissions"] = json!("require_escalated");
+        call["justification"] = json!("it needs a file");
+    }
+    (number, Reply::Call(name.clone(), call))
+}
+
+/// Arguments that write `file`.
+fn edit(schema: &Value, file: &str) -> Value {
+    let mut call = arguments(schema, "");
+    let properties = &schema["properties"];
+    for key in ["file_path", "path"] {
+        if properties[key].is_object() {
+            call[key] = json!(file);
         }
     }
-    (number, plain)
+    for key in ["content", "file_text"] {
+        if properties[key].is_object() {
+            call[key] = json!("written\n");
+        }
+    }
+    call
 }
 
 fn tools(body: &Value) -> Vec<(String, Value)> {
@@ -247,8 +310,12 @@ fn tools(body: &Value) -> Vec<(String, Value)> {
                 found.push((text(&function["name"]), schema));
             }
         } else {
-            let schema = first(&[&tool["input_schema"], &tool["parameters"]]);
-            found.push((text(&tool["name"]), schema));
+            let own = match tool["function"].is_object() {
+                true => &tool["function"],
+                false => tool,
+            };
+            let schema = first(&[&own["input_schema"], &own["parameters"]]);
+            found.push((text(&own["name"]), schema));
         }
     }
     found
@@ -289,7 +356,7 @@ fn arguments(schema: &Value, command: &str) -> Value {
 fn last_said(kind: &str, body: &Value) -> (String, bool) {
     let turns = match kind {
         "responses" => &body["input"],
-        "messages" => &body["messages"],
+        "messages" | "chat" => &body["messages"],
         _ => &body["contents"],
     };
     let (mut said, mut after_tool) = (String::new(), false);
@@ -305,7 +372,7 @@ fn last_said(kind: &str, body: &Value) -> (String, bool) {
         let call_output = turn["type"]
             .as_str()
             .is_some_and(|kind| kind.ends_with("_call_output"));
-        if has_result || call_output {
+        if has_result || call_output || turn["role"] == "tool" {
             after_tool = true;
             continue;
         }
@@ -458,4 +525,40 @@ fn gemini(stream: TcpStream, streams: bool, number: u32, reply: &Reply) -> Optio
     } else {
         whole(stream, 200, &answer)
     }
+}
+
+fn chat(mut stream: TcpStream, streams: bool, number: u32, reply: &Reply) -> Option<()> {
+    let call = match reply {
+        Reply::Call(name, arguments) => Some(json!([{
+            "index": 0, "id": format!("call_{number}"), "type": "function",
+            "function": { "name": name, "arguments": arguments.to_string() },
+        }])),
+        Reply::Text(_) | Reply::Limit => None,
+    };
+    let reason = if call.is_some() { "tool_calls" } else { "stop" };
+    let base = |object: &str, choices: Value| {
+        json!({
+            "id": format!("chatcmpl-{number}"), "object": object, "created": 1, "model": "mock-model", "choices": choices,
+            "usage": { "prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110 },
+        })
+    };
+    let mut message = json!({ "role": "assistant", "content": said(reply) });
+    if !streams {
+        if let Some(call) = call {
+            message["tool_calls"] = call;
+        }
+        let choices = json!([{ "index": 0, "message": message, "finish_reason": reason }]);
+        return whole(stream, 200, &base("chat.completion", choices));
+    }
+    let chunk = |delta: Value, reason: Value| {
+        let choices = json!([{ "index": 0, "delta": delta, "finish_reason": reason }]);
+        base("chat.completion.chunk", choices)
+    };
+    let mut all = vec![chunk(message, Value::Null)];
+    if let Some(call) = call {
+        all.push(chunk(json!({ "tool_calls": call }), Value::Null));
+    }
+    all.push(chunk(json!({}), json!(reason)));
+    events(stream.try_clone().ok()?, false, &all)?;
+    stream.write_all(b"data: [DONE]\n\n").ok()
 }

@@ -166,7 +166,9 @@ impl Answer {
     /// Standard output as one JSON value.
     #[track_caller]
     pub(crate) fn json(&self) -> Value {
-        serde_json::from_str(&self.stdout).unwrap_or_else(|why| panic!("{why}: {self:#?}"))
+        // Halves of surrogate pairs are answered as they are kept, which only a tolerant reader takes.
+        pitcrew_core::json::read(self.stdout.as_bytes())
+            .unwrap_or_else(|why| panic!("{why}: {self:#?}"))
     }
 }
 

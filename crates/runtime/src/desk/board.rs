@@ -2,8 +2,9 @@
 //!
 //! A task file that makes no sense is part of the answer, never left out in silence: a board with one on it is not done.
 
+use pitcrew_core::collate::Key;
 use pitcrew_core::task::{Readiness, Status, Task, readiness};
-use pitcrew_core::{Name, TaskId, Timestamp, collate};
+use pitcrew_core::{Name, TaskId, Timestamp};
 use pitcrew_store::{Kind, StoreExt, StoreFailure};
 use serde::Serialize;
 use serde_json::Value;
@@ -17,6 +18,17 @@ pub struct UnreadableTask {
     pub id: String,
     /// What is wrong with it.
     pub why: String,
+}
+
+/// What one look at a task showed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Sight {
+    /// The task.
+    There(Box<Task>),
+    /// It cannot be read, and why.
+    Unreadable(String),
+    /// There is none.
+    Gone,
 }
 
 /// Every task of a team.
@@ -89,33 +101,38 @@ impl Desk<'_> {
             board.tasks.extend(task);
             Ok(())
         })?;
-        board.tasks.sort_by(|a, b| collate::compare(&a.id, &b.id));
+        board.tasks.sort_by_cached_key(|task| Key::of(&task.id));
         Ok(board)
     }
 
-    /// Looks at one task again, on a board that was seen before: it may be new, changed, gone or unreadable.
+    /// Looks at one task.
     ///
     /// # Errors
-    /// When it cannot be looked at. That it cannot be read is part of the board.
-    pub fn look_again(&self, board: &mut TaskBoard, id: &TaskId) -> Result<(), NotDone> {
-        let is_other = |other: &str| other != id.as_str();
-        board.tasks.retain(|task| is_other(&task.id));
-        board.unreadable.retain(|task| is_other(&task.id));
-        let why = match self.store.view::<Task>(id) {
-            Ok(found) => {
-                board.tasks.extend(found);
-                board.tasks.sort_by(|a, b| collate::compare(&a.id, &b.id));
-                return Ok(());
+    /// When it cannot be looked at. That it cannot be read is an answer.
+    pub fn look_at_task(&self, id: &TaskId) -> Result<Sight, NotDone> {
+        match self.store.view::<Task>(id) {
+            Ok(Some(task)) => Ok(Sight::There(Box::new(task))),
+            Ok(None) => Ok(Sight::Gone),
+            Err(StoreFailure::CorruptDocument { why, .. }) => Ok(Sight::Unreadable(why)),
+            Err(failure) if failure.is_of_one_file() => Ok(Sight::Unreadable(failure.in_words())),
+            Err(failure) => Err(failure.into()),
+        }
+    }
+
+    /// The tasks that somebody works on now, and perhaps some others: without reading all the others.
+    ///
+    /// # Errors
+    /// When the tasks cannot be listed. One that cannot be read is left out.
+    pub fn tasks_in_hand(&self) -> Result<Vec<Task>, NotDone> {
+        let mut found = Vec::new();
+        for id in self.store.list(Kind::ClaimedTask)? {
+            if let Ok(id) = TaskId::new(&id)
+                && let Sight::There(task) = self.look_at_task(&id)?
+            {
+                found.push(*task);
             }
-            Err(StoreFailure::CorruptDocument { why, .. }) => why,
-            Err(failure) if failure.is_of_one_file() => failure.in_words(),
-            Err(failure) => return Err(failure.into()),
-        };
-        let id = id.to_string();
-        board.unreadable.push(UnreadableTask { id, why });
-        let by_id = |a: &UnreadableTask, b: &UnreadableTask| collate::compare(&a.id, &b.id);
-        board.unreadable.sort_by(by_id);
-        Ok(())
+        }
+        Ok(found)
     }
 
     /// As [`Desk::tasks`], and every task that can be read as it is written, in the same order.
@@ -126,7 +143,7 @@ impl Desk<'_> {
             both.extend(self.written::<Task>(id)?);
             Ok(())
         })?;
-        both.sort_by(|(a, _), (b, _)| collate::compare(&a.id, &b.id));
+        both.sort_by_cached_key(|(task, _)| Key::of(&task.id));
         let written;
         (board.tasks, written) = both.into_iter().unzip();
         Ok((board, written))
@@ -150,7 +167,7 @@ impl Desk<'_> {
             };
             unreadable.push(UnreadableTask { id, why });
         }
-        unreadable.sort_by(|a, b| collate::compare(&a.id, &b.id));
+        unreadable.sort_by_cached_key(|task| Key::of(&task.id));
         Ok(())
     }
 }

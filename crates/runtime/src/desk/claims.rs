@@ -268,11 +268,7 @@ impl Desk<'_> {
     /// Ends what every member held, when the team itself ends.
     pub(super) fn end_everybody(&self) -> Result<(), NotDone> {
         let claims = self.claims()?;
-        // Before every deadline, so that nothing in the document is passed over.
-        let ever = Timestamp::from_millis(i64::MIN);
-        let held = claims.held(ever).map(|claim| &claim.member);
-        let waiting = claims.waiting(ever).map(|wait| &wait.member);
-        let mut members: Vec<Name> = held.chain(waiting).cloned().collect();
+        let mut members: Vec<Name> = claims.members().into_iter().cloned().collect();
         members.extend(self.with_reservations()?);
         members.sort();
         members.dedup();
@@ -315,7 +311,7 @@ impl Desk<'_> {
                     "Your claim on {} {} ran out at {}. Others may have these lines now: claim them again before you \
                      edit them.",
                     claim.file, claim.lines, claim.until
-                ),
+                ).into(),
                 intent: Some(Intent::Inform),
                 reply_to: None,
                 idempotency_key: Some(format!("claim-expired:{}:{}", claim.id, claim.until)),

@@ -7,8 +7,8 @@ use pitcrew_core::refusal::NameKind;
 use pitcrew_core::roster::{Member, Recruit, Settings, Team};
 use pitcrew_core::task::{Status, Task};
 use pitcrew_core::{Name, Refusal, TaskId};
-use pitcrew_store::StoreExt;
 use pitcrew_store::documents::Shutdown;
+use pitcrew_store::{Reach, StoreExt};
 
 use super::board::TaskBoard;
 use super::planning::{TaskPlan, added};
@@ -237,7 +237,7 @@ impl Desk<'_> {
         // What could not be ended is found before anything is written.
         self.claims()?;
         self.with_reservations()?;
-        self.make_up();
+        self.make_up(Reach::Everywhere);
         let shutdown = Shutdown {
             shutdown_at: self.now().to_string(),
         };

@@ -166,7 +166,7 @@ impl Desk<'_> {
             body: format!(
                 "{from} has answered others {turns} times, {to} last, and no task moved meanwhile. What it writes to \
                  {to} still arrives and wakes nobody, until a task of either moves or you write to one of them."
-            ),
+            ).into(),
             intent: Some(Intent::Inform),
             ..Draft::default()
         };

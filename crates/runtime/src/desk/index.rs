@@ -22,6 +22,9 @@ pub(super) const PAGE: usize = 128 * 1024;
 /// stays bounded without every send looking at the index.
 const STRIDE: u64 = 256 * 1024;
 
+/// What is new of a log beyond this is read without a lock, in bytes.
+const FAR: u64 = 4 * 1024 * 1024;
+
 /// How many places of damage are remembered; beyond that they are only counted.
 const DAMAGE_KEPT: usize = 16;
 
@@ -51,6 +54,25 @@ impl Document for MailIndex {
 
     fn place(owner: &Name) -> Place {
         Place::Unread(owner.clone())
+    }
+}
+
+/// An index as it was kept, and brought up without a lock.
+struct Prepared {
+    from: MailIndex,
+    index: MailIndex,
+}
+
+/// Why nothing was done with an index under its lock.
+enum Halted {
+    /// Too much is new; this is the index as it was kept.
+    FarBehind(MailIndex),
+    NotDone(NotDone),
+}
+
+impl<F: Into<NotDone>> From<F> for Halted {
+    fn from(why: F) -> Self {
+        Self::NotDone(why.into())
     }
 }
 
@@ -263,21 +285,54 @@ impl Desk<'_> {
     }
 
     /// Runs `rule` on the index of `owner`, brought up to the log first, and keeps the result.
+    ///
+    /// One lock guards the indexes of all mailboxes. So of a log of which much is new, most is read before that lock is
+    /// taken: however long it is, the others wait only for what was written meanwhile.
     pub(super) fn with_index<A>(
         &self,
         owner: &Name,
         mut rule: impl FnMut(&mut MailIndex) -> Result<A, NotDone>,
     ) -> Result<A, NotDone> {
-        let on_index = |slot: &mut Option<MailIndex>| {
-            // A rule that refuses must leave what it was given, so it works on a copy.
-            let mut index = self.fitted(owner, slot.clone().unwrap_or_default())?;
-            self.catch_up(owner, &mut index)?;
-            let answer = rule(&mut index)?;
-            *slot = Some(index);
-            Ok(answer)
-        };
-        match self.store.update::<MailIndex, A, NotDone>(owner, on_index) {
-            Ok(answer) => answer,
+        let mut prepared: Option<Prepared> = None;
+        loop {
+            let on_index = |slot: &mut Option<MailIndex>| {
+                // A rule that refuses must leave what it was given, so it works on a copy.
+                let kept = slot.clone().unwrap_or_default();
+                let mut index = match &prepared {
+                    Some(prepared) if prepared.from == kept => prepared.index.clone(),
+                    _ => kept.clone(),
+                };
+                index = self.fitted(owner, index)?;
+                if prepared.is_none() && self.is_far_behind(owner, &index)? {
+                    return Err(Halted::FarBehind(kept));
+                }
+                self.catch_up(owner, &mut index)?;
+                let answer = rule(&mut index)?;
+                *slot = Some(index);
+                Ok(answer)
+            };
+            let answer = self
+                .store
+                .update::<MailIndex, A, Halted>(owner, on_index)
+                .map_err(NotDone::from)?;
+            match answer {
+                Ok(answer) => return Ok(answer),
+                Err(Halted::NotDone(not_done)) => return Err(not_done),
+                Err(Halted::FarBehind(from)) => {
+                    let mut index = self.fitted(owner, from.clone())?;
+                    self.catch_up(owner, &mut index)?;
+                    prepared = Some(Prepared { from, index });
+                }
+            }
+        }
+    }
+
+    /// Whether so much of the log is new to `index` that nobody should wait for its reading.
+    fn is_far_behind(&self, owner: &Name, index: &MailIndex) -> Result<bool, NotDone> {
+        let far = index.unread.scanned().saturating_add(FAR);
+        match self.store.read(&Log::Mailbox(owner.clone()), far, 1) {
+            Ok(page) => Ok(!page.bytes.is_empty() || page.partial > 0),
+            Err(StoreFailure::LogTruncated { .. }) => Ok(false),
             Err(failure) => Err(failure.into()),
         }
     }

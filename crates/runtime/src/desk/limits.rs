@@ -8,7 +8,8 @@
 
 use pitcrew_core::event::Fact;
 use pitcrew_core::limiter::{
-    Ask, LimitEvent, Limiter, Limits, Recorded, Report, ReservationId, WhenUnreachable, jitter_ms,
+    Ask, Hold, LimitEvent, Limiter, Limits, Recorded, Report, ReservationId, WhenUnreachable,
+    jitter_ms,
 };
 use pitcrew_core::mailbox::{Draft, Intent};
 use pitcrew_core::name::LEADER;
@@ -271,6 +272,22 @@ impl Desk<'_> {
         self.change_limiter(|limiter| limiter.renew(id, member, self.now()))
     }
 
+    /// Changes the money that a call which still runs has set aside; answers what it holds now.
+    ///
+    /// # Errors
+    /// As [`Limiter::reprice`] says.
+    pub fn reprice_reservation(
+        &self,
+        id: ReservationId,
+        member: &Name,
+        hold: Hold,
+    ) -> Result<Option<Micros>, NotDone> {
+        let repriced =
+            self.on_whole(|limiter: &mut Limiter| limiter.reprice(id, member, hold, self.now()))?;
+        self.tell_of_limits(&repriced.events);
+        Ok(repriced.cost)
+    }
+
     /// Pauses the whole team until a provider's limit resets. Mail and tasks go on.
     ///
     /// # Errors
@@ -321,7 +338,7 @@ impl Desk<'_> {
                 body: format!(
                     "{whose} of {budget} is spent ({spent}): calls are refused from now on. Raise it with `pitcrew \
                      limits set`, or let the work end here."
-                ),
+                ).into(),
                 intent: Some(Intent::Inform),
                 reply_to: None,
                 idempotency_key: Some(format!("budget:{key}:{}", budget.get())),

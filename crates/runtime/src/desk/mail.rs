@@ -39,6 +39,13 @@ pub(super) fn line_of(record: &impl Serialize) -> Result<Vec<u8>, NotDone> {
         .map_err(|refused| Refusal::input("body", &refused.to_string()).into())
 }
 
+/// As [`line_of`], with its body exactly.
+pub(super) fn message_line(message: &Message) -> Result<Vec<u8>, NotDone> {
+    message
+        .line()
+        .map_err(|refused| Refusal::input("body", &refused.to_string()).into())
+}
+
 impl Desk<'_> {
     /// Gives the oldest message that no reader holds to `reader`, which holds it for `lease_ms`. A message whose
     /// deliveries are used up goes to the dead letters instead.
@@ -157,7 +164,7 @@ impl Desk<'_> {
                 "Your message {} to {owner} was delivered {attempts} times and never acknowledged. It is on the \
                  dead-letter list of {owner} now and can be put back from there.",
                 message.id
-            ),
+            ).into(),
             intent: Some(Intent::Inform),
             reply_to: Some(message.id.clone()),
             idempotency_key: Some(format!("dead-letter:{}:{}", message.id, message.redelivery)),
@@ -314,7 +321,7 @@ impl Desk<'_> {
             if !entry.dead {
                 return Err(Refusal::NotDeadLettered { id: id.to_string() }.into());
             }
-            let line = line_of(&mailbox::redelivered(&entry.message))?;
+            let line = message_line(&mailbox::redelivered(&entry.message))?;
             self.store.append(&Log::Mailbox(owner.clone()), &[&line])?;
             Ok(())
         })?;

@@ -13,7 +13,7 @@ use pitcrew_core::mailbox::{Draft, Intent};
 use pitcrew_core::task::{Status, Task, dependants};
 use pitcrew_core::{Name, Refusal, TaskId};
 use pitcrew_store::documents::Heartbeat;
-use pitcrew_store::{Log, StoreExt};
+use pitcrew_store::{Log, Reach, StoreExt};
 use serde::{Deserialize, Serialize};
 
 use super::work::named;
@@ -65,9 +65,9 @@ impl Desk<'_> {
         }
     }
 
-    /// Does what others owed and cannot do any more.
-    pub(super) fn make_up(&self) {
-        let owed = match self.store.take_over_ended(self.now()) {
+    /// Does what others owed and cannot do any more, as far as `reach` says where to look.
+    pub(super) fn make_up(&self, reach: Reach) {
+        let owed = match self.store.take_over_ended(reach, self.now()) {
             Ok(owed) => owed,
             Err(why) => return self.note_undone("what follows from ended tasks", &why.into()),
         };
@@ -221,7 +221,7 @@ impl Desk<'_> {
                 failed.id,
                 waiting.join(", "),
                 failed.id
-            ),
+            ).into(),
             intent: Some(Intent::Inform),
             reply_to: None,
             idempotency_key: Some(format!("blocked:{}:{}", failed.id, failed.attempts)),

@@ -12,7 +12,7 @@ use pitcrew_core::{Name, Refusal};
 use pitcrew_store::Log;
 
 use super::index::each_line;
-use super::mail::line_of;
+use super::mail::{line_of, message_line};
 use super::{Credentials, Desk, NotDone};
 
 /// A message that stands in its recipient's mailbox.
@@ -178,7 +178,7 @@ impl Desk<'_> {
     }
 
     fn append(&self, to: &Name, message: &Message) -> Result<Sent, NotDone> {
-        let line = line_of(message)?;
+        let line = message_line(message)?;
         let at = self.store.append(&Log::Mailbox(to.clone()), &[&line])?;
         if message.idempotency_key.is_none() {
             self.refresh_index_now_and_then(to, at, line.len() as u64 + 1);

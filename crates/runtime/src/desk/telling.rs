@@ -33,7 +33,7 @@ pub struct WaitingMail {
 }
 
 /// Whether a message wakes its recipient by itself.
-fn wakes(message: &Message) -> bool {
+pub(crate) fn wakes(message: &Message) -> bool {
     !matches!(message.intent, Some(Intent::Inform | Intent::Ack))
 }
 

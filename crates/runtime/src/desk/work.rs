@@ -8,7 +8,7 @@ use pitcrew_core::refusal::NameKind;
 use pitcrew_core::roster::Team;
 use pitcrew_core::task::{Claimant, Readiness, Status, Task, claim_token, readiness};
 use pitcrew_core::{Name, Refusal, TaskId};
-use pitcrew_store::StoreExt;
+use pitcrew_store::{Reach, StoreExt};
 
 use super::{Credentials, Desk, NotDone};
 
@@ -48,7 +48,7 @@ impl Desk<'_> {
     ) -> Result<Task, NotDone> {
         let team = self.open_roster()?;
         let name = self.worker(&team, who)?;
-        self.make_up();
+        self.make_up(Reach::Listed);
         self.claim_as(&team, &name, id, lease_ms)
     }
 
@@ -104,7 +104,7 @@ impl Desk<'_> {
     ) -> Result<Option<Task>, NotDone> {
         let team = self.open_roster()?;
         let name = self.worker(&team, who)?;
-        self.make_up();
+        self.make_up(Reach::Everywhere);
         let board = self.tasks()?;
         // Whoever could not tell the leader of a failure left that to the next who looks. This claim stands either way.
         if let Err(why) = self.announce_blocked(&board) {
@@ -186,7 +186,10 @@ impl Desk<'_> {
         }
         // The change is durable and is the answer; what follows only repeats it.
         self.follow(worker, &task, change.result);
-        self.make_up();
+        self.make_up(match task.status {
+            Status::Completed | Status::Failed => Reach::Everywhere,
+            Status::Pending | Status::InProgress => Reach::Listed,
+        });
         Ok(task)
     }
 

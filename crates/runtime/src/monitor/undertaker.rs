@@ -118,7 +118,7 @@ impl<P: Panes> Undertaker<'_, P> {
         body: String,
     ) -> Result<bool, NotDone> {
         let notice = Draft {
-            body,
+            body: body.into(),
             intent: Some(Intent::Request),
             reply_to: None,
             idempotency_key: Some(key.to_string()),

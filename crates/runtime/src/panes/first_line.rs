@@ -58,6 +58,8 @@ pub(super) fn begin(
             Readiness::Late(why) => Wakened::not("not_ready", why.as_str()),
             Readiness::Exited(_) | Readiness::Gone => Wakened::not("exited", ""),
         };
+        let now = site.desk.now();
+        change(site, &agent.member, |ledger| ledger.started_at = Some(now))?;
         Ok(Begun {
             member: agent.member.clone(),
             pane: agent.pane.clone(),

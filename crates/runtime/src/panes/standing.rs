@@ -6,10 +6,13 @@
 //! | the pane's process has ended | `exited` with its status |
 //! | no such pane, or somebody else has its id | `gone` |
 //! | tmux cannot be asked | `unknown` with the reason: silence is not death |
+//!
+//! Where the screen says nothing and a hook of the program has told that it is busy or asks, that is said.
 
 use std::collections::BTreeMap;
 
 use pitcrew_core::Name;
+use pitcrew_core::hook::{Activity, Told};
 use pitcrew_core::refusal::NameKind;
 use pitcrew_core::roster::Team;
 use pitcrew_core::screen::State as Screen;
@@ -18,6 +21,7 @@ use pitcrew_store::StoreFailure;
 
 use super::seat_of;
 use crate::desk::Desk;
+use crate::hooks;
 use crate::profile::PaneProfiles;
 use crate::tmux::{PaneRecord, Tmux};
 use crate::wake::PaneSeat;
@@ -37,6 +41,8 @@ pub struct Standing {
     pub why: String,
     /// What the screen showed, while the pane is ours and alive.
     pub screen: Option<Screen>,
+    /// What the hooks of its program told last; `None` when it has none.
+    pub told: Option<Told>,
 }
 
 impl Standing {
@@ -90,8 +96,18 @@ pub fn standings(
     }
     let stand = |((member, seat), look): ((Name, PaneSeat), Option<Result<Look, String>>)| {
         let look = look.unwrap_or_else(|| Err("nobody looked".into()));
-        let (state, reason, why, screen) = judge(&seat, look, profiles);
+        let (mut state, mut reason, mut why, screen) = judge(&seat, look, profiles);
+        // What is told without a record that can be read was not told.
+        let told = hooks::told(desk, &member, seat.incarnation).ok().flatten();
+        let told = told.map(|record| record.told);
+        if screen == Some(Screen::Unknown)
+            && let Some((known, because)) = told.as_ref().and_then(from_hook)
+        {
+            (state, reason) = known;
+            why = format!("{because}, and of its screen: {why}");
+        }
         Standing {
+            told,
             member,
             seat,
             state,
@@ -101,6 +117,16 @@ pub fn standings(
         }
     };
     Ok(seats.into_iter().zip(looks).map(stand).collect())
+}
+
+/// What a hook says of a program whose screen says nothing. That it is ready is never taken from a hook: one that was
+/// broken off tells of no end.
+fn from_hook(told: &Told) -> Option<((&'static str, &'static str), &'static str)> {
+    match told.activity {
+        Activity::Busy => Some((("busy", ""), "its hook tells that a turn runs")),
+        Activity::Asking => Some((("waiting", "permission"), "its hook tells that it asks")),
+        Activity::Idle | Activity::Ended => None,
+    }
 }
 
 type Judged = (&'static str, &'static str, String, Option<Screen>);

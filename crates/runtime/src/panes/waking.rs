@@ -25,12 +25,16 @@ use pitcrew_core::{Name, Timestamp};
 use pitcrew_store::{StoreExt, StoreFailure};
 
 use crate::desk::{Desk, NO_REACTION, NotDone, WaitingMail};
+use crate::hooks::is_waiting;
 use crate::profile::{PaneProfile, PaneProfiles};
 use crate::tmux::{PaneRecord, Terminal, Tmux};
 use crate::wake::{NudgeRecord, PaneSeat, WakeError, Waker, Woken};
 
 /// How often the ledger is looked at while another process types, in milliseconds.
 const LOOK_AGAIN_MS: i64 = 15;
+
+/// So much longer than its profile says a start is believed to take, in milliseconds.
+const STARTING_MS: i64 = 5_000;
 
 /// What waking stands on.
 #[derive(Clone, Copy)]
@@ -81,7 +85,7 @@ pub enum Wakened {
     /// No line was taken.
     NotWoken {
         /// A stable code: one of [`pitcrew_core::submit::NotWoken`] or [`pitcrew_core::nudge::Quiet`], or `no_pane`,
-        /// `unknown_profile`, `withdrawn` (read in the meantime), `escalated`, `no_answer`.
+        /// `starting`, `unknown_profile`, `withdrawn` (read in the meantime), `escalated`, `no_answer`.
         reason: &'static str,
         /// The evidence in words; empty where the code says all.
         why: String,
@@ -147,6 +151,17 @@ pub fn wake_member(
         Ok(profile) => profile,
         Err(absent) => return Ok(Wakened::not("unknown_profile", absent.to_string())),
     };
+    if is_starting(&bell.desk, member, &seat, profile)? {
+        return Ok(Wakened::not(
+            "starting",
+            "its program has just been started",
+        ));
+    }
+    let mut occasion = occasion;
+    // A hook delivers mail; it prompts nobody who idles in a loop.
+    if occasion.trigger != Trigger::Idle && is_waiting(&bell.desk, member, seat.incarnation)? {
+        occasion.wake = Wake::Hook;
+    }
     let tmux = bell.tmux.at(&seat.pane.server.socket_path);
     let mut terminal = (&tmux, &seat.pane);
     let ring = Ring {
@@ -178,6 +193,25 @@ pub fn wake_member(
             Ok(Wakened::not("escalated", why))
         }
     }
+}
+
+/// Whether the program of a launched member is still on its way to its first line: what it shows then may be a moment of
+/// its start, before it asks something. Whoever launched it may have died over it, so that is believed for a while only.
+fn is_starting(
+    desk: &Desk<'_>,
+    member: &Name,
+    seat: &PaneSeat,
+    profile: &PaneProfile,
+) -> Result<bool, StoreFailure> {
+    let age_ms = desk.now().millis_since(seat.opened_at);
+    if member.is_leader() || age_ms > i64::from(profile.pane.ready_within_ms) + STARTING_MS {
+        return Ok(false);
+    }
+    let ledger = match desk.store().view::<NudgeRecord>(member) {
+        Err(StoreFailure::CorruptDocument { .. }) => None,
+        ledger => ledger?,
+    };
+    Ok(ledger.is_none_or(|ledger| ledger.0.started_at.is_none()))
 }
 
 /// One asking.
@@ -326,7 +360,7 @@ impl Ring<'_> {
             verified: false,
         };
         let notice = Draft {
-            body: body.clone(),
+            body: body.clone().into(),
             intent: Some(Intent::Request),
             reply_to: None,
             idempotency_key: Some(format!("{NO_REACTION}{}", desk.fresh_id().map_err(unseen)?)),

@@ -1,7 +1,8 @@
 //! What the person at the terminal or the system wants of this program: to end, and how urgently.
 //!
 //! SIGINT (Ctrl-C), SIGTERM and SIGHUP (the terminal is gone) become one stream of numbered wishes, whichever
-//! signal each came by: at the first a program stops its members, at the second it kills them.
+//! signal each came by: at the first a program stops its members, at the second it kills them. SIGQUIT (Ctrl-\) is a
+//! second wish from the start.
 //!
 //! What always holds: a signal that was ignored when we were started stays ignored, so `nohup` and `&` in a script
 //! keep their meaning. Two signals of one kind in the same instant may count as one; that is how Unix keeps them.
@@ -19,6 +20,8 @@ pub enum Source {
     Terminate,
     /// SIGHUP: the terminal is gone.
     Hangup,
+    /// SIGQUIT: Ctrl-\, at once.
+    Quit,
 }
 
 /// The how-manieth wish to end it is.
@@ -41,12 +44,13 @@ pub struct Interrupt {
     pub urgency: Urgency,
 }
 
-/// The stream of wishes. From its making on, the three signals no longer end this program.
+/// The stream of wishes. From its making on, the four signals no longer end this program.
 #[derive(Debug)]
 pub struct Interrupts {
     interrupt: Option<Signal>,
     terminate: Option<Signal>,
     hangup: Option<Signal>,
+    quit: Option<Signal>,
     seen: u32,
 }
 
@@ -70,6 +74,7 @@ impl Interrupts {
             interrupt: unless_ignored(SignalKind::interrupt())?,
             terminate: unless_ignored(SignalKind::terminate())?,
             hangup: unless_ignored(SignalKind::hangup())?,
+            quit: unless_ignored(SignalKind::quit())?,
             seen: 0,
         })
     }
@@ -80,8 +85,12 @@ impl Interrupts {
             () = arrival(&mut self.interrupt) => Source::Interrupt,
             () = arrival(&mut self.terminate) => Source::Terminate,
             () = arrival(&mut self.hangup) => Source::Hangup,
+            () = arrival(&mut self.quit) => Source::Quit,
         };
-        self.seen += 1;
+        self.seen = self.seen.saturating_add(1);
+        if source == Source::Quit {
+            self.seen = self.seen.max(2);
+        }
         Interrupt {
             source,
             urgency: match self.seen {
@@ -90,6 +99,13 @@ impl Interrupts {
                 further => Urgency::Further(further),
             },
         }
+    }
+
+    /// The next wish that has come already. `None` when nobody wants anything yet.
+    pub async fn come(&mut self) -> Option<Interrupt> {
+        tokio::time::timeout(std::time::Duration::ZERO, self.next())
+            .await
+            .ok()
     }
 }
 

@@ -11,9 +11,9 @@
 //! When the turn's output stays open although nobody of these runs, whoever holds it belongs to the turn as well, if it
 //! started no earlier, and so do its children.
 //!
-//! What cannot be caught: a process that made a session of its own *and* hides its environment (cleaned it,
+//! What is not found here: a process that made a session of its own *and* hides its environment (cleaned it,
 //! overwrote it, runs as another user or is not dumpable) *and* whose parent is gone by the time we look *and* that let
-//! go of the turn's output; and what an outside service starts on request (`systemd-run`, `at`, a container engine, a
+//! go of the turn's output (a run finds it as its orphan: the source of `orphans`); and what an outside service starts on request (`systemd-run`, `at`, a container engine, a
 //! server that was running before). Without a process table only the group can be found.
 
 use super::mark::Mark;
@@ -149,23 +149,28 @@ impl Kin {
 
     /// Sends a signal to this very process, or to nobody.
     pub(super) fn signal(&self, target: &Stat, signal: Signal) -> Sent {
-        let Some(pid) = to_pid(target.pid) else {
-            return Sent::Ended;
-        };
-        let result = match open(pid) {
-            Ok(descriptor) => {
-                if self.still_running(&[*target]).is_empty() {
-                    return Sent::Ended;
-                }
+        signal_one(&self.table, target, signal)
+    }
+}
+
+/// Sends a signal to this very process, or to nobody.
+pub(super) fn signal_one(table: &Table, target: &Stat, signal: Signal) -> Sent {
+    let Some(pid) = to_pid(target.pid) else {
+        return Sent::Ended;
+    };
+    let result = match open(pid) {
+        Ok(descriptor) => match table.entry(target.pid) {
+            Entry::Found(stat) if stat.start_time == target.start_time && stat.runs() => {
                 send(descriptor, pid, signal)
             }
-            Err(error) => Err(error),
-        };
-        match result {
-            Ok(()) => Sent::Hit,
-            Err(Errno::SRCH) => Sent::Ended,
-            Err(_) => Sent::Denied,
-        }
+            _ => return Sent::Ended,
+        },
+        Err(error) => Err(error),
+    };
+    match result {
+        Ok(()) => Sent::Hit,
+        Err(Errno::SRCH) => Sent::Ended,
+        Err(_) => Sent::Denied,
     }
 }
 
@@ -176,7 +181,7 @@ enum Kinship {
 }
 
 /// Children of members are members, to any depth.
-fn add_descendants(candidates: &BTreeMap<u32, Stat>, found: &mut BTreeSet<u32>) {
+pub(super) fn add_descendants(candidates: &BTreeMap<u32, Stat>, found: &mut BTreeSet<u32>) {
     loop {
         let children: Vec<u32> = candidates
             .values()
@@ -198,7 +203,7 @@ fn is_kernel_thread(stat: &Stat) -> bool {
 
 /// Takes the exit status of a member that was handed to us when its parent ended (we may be the first process of
 /// a container), so that it does not stay as a zombie. One that is not our child after all is somebody else's.
-fn collect(stat: &Stat) {
+pub(super) fn collect(stat: &Stat) {
     if let Some(pid) = to_pid(stat.pid) {
         let _not_ours: Result<_, Errno> = rustix::process::waitpid(Some(pid), WaitOptions::NOHANG);
     }

@@ -9,6 +9,7 @@
 
 use std::fs;
 use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// What one stat line says about a process.
@@ -32,6 +33,18 @@ impl Stat {
     /// thread has ended and others go on.
     pub(crate) fn runs(&self) -> bool {
         !matches!(self.state, b'Z' | b'X' | b'x') || self.threads > 1
+    }
+}
+
+/// One file, told from every other: its device and its number there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FileKey(u64, u64);
+
+impl FileKey {
+    /// The file at `path`, at the end of every link.
+    pub(crate) fn at(path: &Path) -> Option<Self> {
+        let found = fs::metadata(path).ok()?;
+        Some(Self(found.dev(), found.ino()))
     }
 }
 
@@ -116,6 +129,16 @@ impl Table {
         let text = fs::read(self.root.join(pid.to_string()).join("cmdline"))?;
         let words = text.strip_suffix(b"\0").unwrap_or(&text);
         Ok(words.split(|byte| *byte == 0).map(<[u8]>::to_vec).collect())
+    }
+
+    /// Which file a process runs, however that is called by now. `None` where we may not look.
+    pub(crate) fn program(&self, pid: u32) -> Option<FileKey> {
+        FileKey::at(&self.root.join(pid.to_string()).join("exe"))
+    }
+
+    /// Which file a process has as its standard input. `None` where we may not look.
+    pub(crate) fn standard_input(&self, pid: u32) -> Option<FileKey> {
+        FileKey::at(&self.root.join(pid.to_string()).join("fd/0"))
     }
 
     /// Names this boot of this machine.

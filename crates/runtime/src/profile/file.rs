@@ -12,6 +12,7 @@ use serde::Deserialize;
 use super::mcp::McpTable;
 use super::place::Place;
 use super::reset::ResetReading;
+use crate::hooks::HooksTable;
 
 mod check;
 
@@ -53,6 +54,7 @@ pub(super) struct ProfileFile {
     limits: Limits,
     pane: Option<toml::Table>,
     mcp: Option<McpTable>,
+    hooks: Option<HooksTable>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]

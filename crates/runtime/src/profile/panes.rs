@@ -71,6 +71,10 @@ fn built_in() -> Origin {
     Origin::BuiltIn
 }
 
+fn settles() -> u32 {
+    150
+}
+
 /// How a program is started in a pane.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -82,6 +86,10 @@ pub struct PaneStart {
     pub resume: Vec<String>,
     /// How long it may take until it is ready, in milliseconds.
     pub ready_within_ms: u32,
+    /// How long a freshly started program must look ready without a break before it is believed, in milliseconds: some
+    /// show their composer for a moment before they ask something.
+    #[serde(default = "settles")]
+    pub settles_ms: u32,
     /// What it needs of the caller's environment: `NAME` or `START*`.
     #[serde(default)]
     pub forward: Vec<String>,

@@ -85,6 +85,14 @@ pub struct TurnPlan {
     pub time_limit_ms: i64,
 }
 
+impl TurnPlan {
+    /// The name of the [answer file](Self::answer_file) in the turn's folder.
+    #[must_use]
+    pub fn answer_name(&self) -> Option<&str> {
+        self.answer_file.as_ref()?.file_name()?.to_str()
+    }
+}
+
 /// Why a turn cannot be started.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {

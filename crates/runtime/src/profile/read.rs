@@ -211,17 +211,10 @@ impl Profile {
     }
 
     fn session_in(&self, outputs: &Outputs<'_>) -> Option<String> {
-        // The id becomes an argument of the next turn, so it must not look like an option or hold anything odd.
-        let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_.:".contains(&b);
-        let fits = |id: &String| {
-            id.len() <= SESSION
-                && id.starts_with(|c: char| c.is_ascii_alphanumeric())
-                && id.bytes().all(plain)
-        };
-        self.session
-            .at
-            .iter()
-            .find_map(|place| place.values(outputs).into_iter().rfind(fits))
+        self.session.at.iter().find_map(|place| {
+            let mut values = place.values(outputs).into_iter();
+            values.rfind(|id| is_session_id(id))
+        })
     }
 
     fn refused_in(&self, outputs: &Outputs<'_>) -> Vec<String> {
@@ -267,6 +260,15 @@ impl Profile {
             None => ended,
         }
     }
+}
+
+/// Whether `id` can be a session's. It becomes an argument of the next turn, so it must not look like an option or hold
+/// anything odd.
+pub(crate) fn is_session_id(id: &str) -> bool {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_.:".contains(&b);
+    id.len() <= SESSION
+        && id.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && id.bytes().all(plain)
 }
 
 /// The last value of the first of `places` that is there, on one line.

@@ -10,18 +10,12 @@ use pitcrew_core::visible::{Lines, visible};
 
 use super::cut;
 use crate::desk::News;
-use crate::overlay::Overlay;
 
 /// The longest finding that is shown whole, in bytes.
 const LONGEST: usize = 4 * 1024;
 
-/// Writes what is new; nothing when nothing is. `None` when the boundary stands in one of the findings.
-pub(super) fn write(
-    text: &mut String,
-    news: &News,
-    overlay: &Overlay<'_>,
-    boundary: &str,
-) -> Option<()> {
+/// Writes what is new; nothing when nothing is. `command` is what a command of the team begins with. `None` when the boundary stands in one of the findings.
+pub(crate) fn write(text: &mut String, news: &News, command: &str, boundary: &str) -> Option<()> {
     if news.discoveries.is_empty() {
         return Some(());
     }
@@ -32,15 +26,10 @@ pub(super) fn write(
          tasks come first.\n"
     );
     for found in &news.discoveries {
-        one(text, found, overlay, boundary)?;
+        one(text, found, command, boundary)?;
     }
     if news.left > 0 {
-        let _ = writeln!(
-            text,
-            "\n{} more:  {} discoveries --new",
-            news.left,
-            overlay.command()
-        );
+        let _ = writeln!(text, "\n{} more:  {command} discoveries --new", news.left);
     }
     if news.missed > 0 {
         let _ = writeln!(text, "\n{} older ones are kept no longer.", news.missed);
@@ -48,7 +37,7 @@ pub(super) fn write(
     Some(())
 }
 
-fn one(text: &mut String, found: &Discovery, overlay: &Overlay<'_>, boundary: &str) -> Option<()> {
+fn one(text: &mut String, found: &Discovery, command: &str, boundary: &str) -> Option<()> {
     let paths: Vec<&str> = found.paths.iter().map(|path| path.as_str()).collect();
     let paths = paths.join(", ");
     let content = found.content.trim_end();
@@ -74,8 +63,7 @@ fn one(text: &mut String, found: &Discovery, overlay: &Overlay<'_>, boundary: &s
     if left_out > 0 {
         let _ = writeln!(
             text,
-            "{left_out} bytes are left out here; the whole stands in  {} discoveries",
-            overlay.command()
+            "{left_out} bytes are left out here; the whole stands in  {command} discoveries"
         );
     }
     Some(())

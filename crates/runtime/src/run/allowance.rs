@@ -15,8 +15,8 @@
 //! no model and are not asked for; what they start can ask for itself (`pitcrew limits run`).
 
 use pitcrew_core::limiter::input::MOST_TOKENS;
-use pitcrew_core::limiter::{Limiter, Report, ReservationId};
-use pitcrew_core::price::{Micros, PriceTable, TokenUse};
+use pitcrew_core::limiter::{Hold, Limiter, Limits, Report, ReservationId};
+use pitcrew_core::price::{Micros, Price, TokenUse};
 use pitcrew_core::{Name, Refusal, TaskId, Timestamp};
 
 use super::ending::TurnResult;
@@ -42,6 +42,15 @@ const AGAIN_MS: i64 = 5_000;
 /// How many of a member's last turns are looked at.
 const LAST_TURNS: usize = 3;
 
+/// What ends a wait for the limits before its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum HoldEnds {
+    /// Nothing but other limits.
+    InTime,
+    /// What others have set aside coming back, too.
+    WithOthers,
+}
+
 /// What was set aside for a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Allowance {
@@ -49,6 +58,10 @@ pub(super) struct Allowance {
     tokens: u64,
     /// What it is taken to have cost when nobody says it.
     guess: Option<Micros>,
+    /// What such turns were paid for, as far as that was known when it began.
+    paid: Option<Micros>,
+    /// The money that it holds.
+    holds: Option<Micros>,
 }
 
 /// What a turn is expected to use.
@@ -67,7 +80,11 @@ pub(super) enum Answer {
     /// It may start although the limits cannot be read, as the team chose.
     Uncounted(String),
     /// It may start then, as far as is known now.
-    Wait { until: Timestamp, why: String },
+    Wait {
+        until: Timestamp,
+        why: String,
+        ends: HoldEnds,
+    },
     /// It may not start at all.
     Never { reason: StopReason, why: String },
 }
@@ -123,7 +140,13 @@ pub(super) fn reserve(
     });
     let tokens = expected.tokens;
     match asked {
-        Ok(Admission::Reserved { id, .. }) => Ok(Answer::Go(Some(Allowance { id, tokens, guess }))),
+        Ok(Admission::Reserved { id, .. }) => Ok(Answer::Go(Some(Allowance {
+            id,
+            tokens,
+            guess,
+            paid: expected.paid,
+            holds: cost,
+        }))),
         Ok(Admission::Uncounted { why }) => Ok(Answer::Uncounted(why)),
         Err(NotDone::Refused(Refusal::BudgetExceeded(facts)))
             if is_alone && facts.spent < facts.budget =>
@@ -133,7 +156,8 @@ pub(super) fn reserve(
                 gear.entry.profile
             );
             let until = desk.now().plus_millis(AGAIN_MS);
-            Ok(Answer::Wait { until, why })
+            let ends = HoldEnds::WithOthers;
+            Ok(Answer::Wait { until, why, ends })
         }
         Err(NotDone::Refused(refusal)) => Ok(denied(&refusal, desk.now())),
         Err(failed) => Err(failed),
@@ -157,7 +181,11 @@ fn denied(refusal: &Refusal, now: Timestamp) -> Answer {
         let ms = ms.and_then(|ms| i64::try_from(ms).ok()).unwrap_or(AGAIN_MS);
         now.plus_millis(ms.max(1))
     };
-    let wait = |until: Timestamp, why: String| Answer::Wait { until, why };
+    let wait = |until: Timestamp, why: String| Answer::Wait {
+        until,
+        why,
+        ends: HoldEnds::InTime,
+    };
     match refusal {
         Refusal::RateLimited(facts) => wait(after(Some(facts.retry_after_ms)), facts.to_string()),
         Refusal::TableFull { retry_after_ms, .. } => {
@@ -167,7 +195,11 @@ fn denied(refusal: &Refusal, now: Timestamp) -> Answer {
             // What others have set aside may come back.
             let fits_later = facts.spent.plus(facts.estimate.unwrap_or_default()) <= facts.budget;
             match fits_later && facts.reserved > Micros::ZERO {
-                true => wait(after(None), facts.to_string()),
+                true => Answer::Wait {
+                    until: after(None),
+                    why: facts.to_string(),
+                    ends: HoldEnds::WithOthers,
+                },
                 false => Answer::Never {
                     reason: StopReason::OutOfBudget,
                     why: facts.to_string(),
@@ -190,20 +222,16 @@ fn estimate(
     prompt_bytes: usize,
 ) -> Estimate {
     let prompt = (prompt_bytes as u64).div_ceil(BYTES_A_TOKEN);
-    let prices = PriceTable::default();
-    let price = gear.entry.model.as_deref();
-    let price = price.and_then(|model| prices.find(model));
+    let price = shown.price(gear);
     let lately = &gear.lately.0;
+    let paid = paid(gear, shown);
     let status = limiter.map(|limiter| limiter.status(desk.now()));
     let used = status.and_then(|status| Some(status.members.get(gear.name())?.used));
     let used = used.filter(|used| used.requests > 0);
     if let Some(tokens) = lately.iter().map(total).max() {
-        let each = lately
-            .iter()
-            .map(|usage| cost(usage, gear.entry.model.as_deref()));
         return Estimate {
             tokens: tokens.max(prompt),
-            paid: each.flatten().max().or_else(|| shown.most(gear)),
+            paid,
             priced: None,
         };
     }
@@ -216,9 +244,47 @@ fn estimate(
         tokens: average.map_or(prompt.saturating_add(FIRST_OUTPUT), |(tokens, _)| {
             tokens.max(prompt)
         }),
-        paid: shown.most(gear).or(own),
+        paid: paid.or(own),
         priced: price.map(|price| price.estimate(prompt, FIRST_OUTPUT)),
     }
+}
+
+/// The most that the last turns of a member cost, else the last turns like its own.
+fn paid(gear: &Gear, shown: &Shown) -> Option<Micros> {
+    let price = shown.price(gear);
+    let own = gear.lately.0.iter().map(|usage| cost(usage, price));
+    own.flatten().max().or_else(|| shown.most(gear))
+}
+
+/// Lets a turn that runs hold what a next one like it would: its price as soon as one was seen; until then, under a
+/// budget, all that is left. So a budget that is set while turns run holds them, too.
+pub(super) fn reprice(
+    desk: &Desk<'_>,
+    gear: &mut Gear,
+    shown: &Shown,
+    limits: &Limits,
+) -> Result<(), NotDone> {
+    let name = gear.entry.name.clone();
+    if limits.budget.is_none() && limits.budget_of(&name).is_none() {
+        return Ok(());
+    }
+    let price = paid(gear, shown);
+    let Some(allowance) = gear.turn.as_mut().and_then(|turn| turn.allowance.as_mut()) else {
+        return Ok(());
+    };
+    let price = price.or(allowance.paid);
+    if price.is_some() && price == allowance.holds {
+        return Ok(());
+    }
+    let hold = price.map_or(Hold::Everything, Hold::Money);
+    match desk.reprice_reservation(allowance.id, &name, hold) {
+        Ok(holds) => allowance.holds = holds,
+        // It lapsed, or somebody settled it.
+        Err(NotDone::Refused(_)) => return Ok(()),
+        Err(failed) => return Err(failed),
+    }
+    allowance.guess = price.or(allowance.guess);
+    Ok(())
 }
 
 /// Gives back what was set aside for a turn that did not call anybody.
@@ -253,7 +319,7 @@ pub(super) fn settle(
     }
     let model = gear.entry.model.clone();
     let said_cost = result.cost_micro_usd.map(Micros::new);
-    let by_tokens = || cost(result.usage.as_ref()?, model.as_deref());
+    let by_tokens = || cost(result.usage.as_ref()?, shown.price(gear));
     let guess = allowance.and_then(|allowance| allowance.guess);
     let known = said_cost.or_else(by_tokens).or(guess);
     if !turned_away {
@@ -293,11 +359,7 @@ fn token_use(usage: &Usage) -> TokenUse {
 }
 
 /// What a turn cost: as its agent says, else by the price of its model.
-fn cost(usage: &Usage, model: Option<&str>) -> Option<Micros> {
+fn cost(usage: &Usage, price: Option<&Price>) -> Option<Micros> {
     let said = usage.cost_micro_usd.map(Micros::new);
-    said.or_else(|| {
-        let prices = PriceTable::default();
-        let price = model.and_then(|model| prices.find(model))?;
-        Some(price.cost(&token_use(usage)))
-    })
+    said.or_else(|| Some(price?.cost(&token_use(usage))))
 }

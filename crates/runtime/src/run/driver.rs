@@ -6,7 +6,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use pitcrew_core::restart::Policy;
 use pitcrew_core::task::{Status, Task};
 use pitcrew_core::{Name, Timestamp};
 use pitcrew_store::{Change, StoreFailure};
@@ -18,18 +17,21 @@ use super::event::{EndReason, Fact, LeftRunning, Report, Unfinished, WaitReason}
 use super::founding::Ground;
 use super::outfit::Gear;
 use super::scheduler::{
-    Ending, Event, Finish, Moment, Order, RunPlan, Scheduler, SeatNo, SeatPlan, SeatState,
-    SeatView, TaskTerms,
+    Ending, Event, Finish, Moment, Order, Scheduler, SeatNo, SeatState, SeatView,
 };
+use super::turn::TURN_FOLDER;
 use super::{RunError, Scene, Setup, Tools, Watcher, own};
 use crate::clock::{Clock, Watch};
-use crate::desk::{Desk, NotDone};
-use crate::process::{Control, Ended, Interrupts};
-use crate::teamfile::ProfileKind;
+use crate::desk::{Desk, NotDone, Unsaid};
+use crate::process::{Closed, Control, Ended, Interrupts, Orphan, Orphanage, Urgency};
 
 mod books;
 mod looking;
+pub(super) mod notices;
+mod orphans;
 mod outcome;
+mod plan;
+mod staying;
 mod turns;
 
 /// The longest that the loop sleeps, so that a machine that slept is noticed.
@@ -61,8 +63,11 @@ pub(super) struct Driver<'a> {
     unread: Vec<u64>,
     usage: Totals,
     waits: BTreeMap<SeatNo, i64>,
+    /// Whose last turn crashed, and who was really started again after one, how often.
+    crashed: BTreeSet<SeatNo>,
+    restarted: BTreeMap<SeatNo, u32>,
     limits: books::Seen,
-    /// What turns have shown to cost.
+    /// What models cost, and what turns have shown to cost.
     shown: Shown,
     /// Why the team's limits stopped a member, in their words.
     barred: BTreeMap<SeatNo, String>,
@@ -74,6 +79,16 @@ pub(super) struct Driver<'a> {
     shut_down_at: Option<String>,
     broken: Option<NotDone>,
     noted: BTreeSet<String>,
+    /// Events that could not be written down.
+    unsaid: Unsaid,
+    /// The members whose agents have joined and neither left nor crashed.
+    joined: BTreeSet<Name>,
+    /// Where the system hands over orphans, who may have left them, and those that are ended.
+    orphanage: Result<Orphanage, Closed>,
+    suspects: BTreeMap<(u32, u64), BTreeSet<Name>>,
+    doomed: Vec<Orphan>,
+    ended_orphans: BTreeSet<(u32, u64)>,
+    collected_ms: i64,
 }
 
 /// The end of a member's process.
@@ -85,7 +100,7 @@ struct TurnEnd {
 
 /// What the loop waits for.
 enum Wake {
-    Interrupted,
+    Interrupted(Urgency),
     Ended(TurnEnd),
     Changed(Result<Change, StoreFailure>),
     Time,
@@ -107,7 +122,7 @@ impl<'a> Driver<'a> {
                 Err(failed) => return Err(failed.into()),
             };
         }
-        let plan = plan(&setup, &gears);
+        let plan = plan::plan(&setup, &gears);
         let clocks = Watch::start(&*tools.clock);
         let (began_ms, seen_ms) = (tools.clock.elapsed_since_boot(), tools.clock.monotonic());
         let now = Moment {
@@ -117,6 +132,7 @@ impl<'a> Driver<'a> {
         let unread = vec![0; gears.len()];
         Ok(Self {
             scheduler: Scheduler::new(plan, now),
+            shown: Shown::with(setup.prices.table().clone()),
             setup,
             tools,
             ground,
@@ -130,8 +146,9 @@ impl<'a> Driver<'a> {
             unread,
             usage: Totals::new(),
             waits: BTreeMap::new(),
+            crashed: BTreeSet::new(),
+            restarted: BTreeMap::new(),
             limits: books::Seen::default(),
-            shown: Shown::default(),
             barred: BTreeMap::new(),
             unfinished: Vec::new(),
             left_running: Vec::new(),
@@ -140,6 +157,13 @@ impl<'a> Driver<'a> {
             shut_down_at: None,
             broken: None,
             noted: BTreeSet::new(),
+            unsaid: Unsaid::new(),
+            joined: BTreeSet::new(),
+            orphanage: Orphanage::open(),
+            suspects: BTreeMap::new(),
+            doomed: Vec::new(),
+            ended_orphans: BTreeSet::new(),
+            collected_ms: seen_ms,
         })
     }
 
@@ -159,14 +183,12 @@ impl<'a> Driver<'a> {
         self.begin()?;
         // Somebody may have wished it to end while it was made ready.
         tokio::task::yield_now().await;
-        while tokio::time::timeout(Duration::ZERO, interrupts.next())
-            .await
-            .is_ok()
-        {
-            self.interrupted();
+        while let Some(wish) = interrupts.come().await {
+            self.interrupted(wish.urgency);
         }
         loop {
             if let Some(finish) = self.carry_out() {
+                self.end_orphans().await;
                 return Ok(self.finish(&finish));
             }
             self.show();
@@ -174,7 +196,7 @@ impl<'a> Driver<'a> {
             let began_ms = self.seen_ms;
             let wake = tokio::select! {
                 biased;
-                _ = interrupts.next() => Wake::Interrupted,
+                wish = interrupts.next() => Wake::Interrupted(wish.urgency),
                 Some(end) = self.ends.1.recv() => Wake::Ended(end),
                 Some(change) = changes.recv() => Wake::Changed(change),
                 () = tokio::time::sleep(sleep) => Wake::Time,
@@ -182,7 +204,7 @@ impl<'a> Driver<'a> {
             self.notice_sleep();
             self.notice_hold(began_ms, sleep);
             match wake {
-                Wake::Interrupted => self.interrupted(),
+                Wake::Interrupted(urgency) => self.interrupted(urgency),
                 Wake::Ended(end) => self.ended(end),
                 Wake::Changed(first) => {
                     let more = std::iter::from_fn(|| changes.try_recv().ok());
@@ -190,7 +212,7 @@ impl<'a> Driver<'a> {
                         std::iter::once(first).chain(more).collect();
                     self.changed(all);
                 }
-                Wake::Time => {}
+                Wake::Time => self.collect_orphans(),
             }
         }
     }
@@ -210,9 +232,11 @@ impl<'a> Driver<'a> {
             &*tools.clock,
             &tools.entropy,
         )
+        .noting(&self.unsaid)
     }
 
     fn tell(&mut self, fact: &Fact) {
+        self.write_down(fact);
         self.tools.tell(&mut *self.watcher, fact);
     }
 
@@ -280,6 +304,7 @@ impl<'a> Driver<'a> {
             folder: self.ground.store.folder().to_path_buf(),
         };
         self.tell(&fact);
+        self.tell_who_is_not_found();
         self.handle(Event::Board(board));
         for seat in 0..self.gears.len() {
             self.look_at_mail(seat);
@@ -323,13 +348,17 @@ impl<'a> Driver<'a> {
         }
     }
 
-    fn interrupted(&mut self) {
-        self.ending = Some(match self.ending {
-            None => EndReason::Interrupted,
-            Some(_) => EndReason::InterruptedTwice,
+    fn interrupted(&mut self, urgency: Urgency) {
+        let at_once = self.ending.is_some() || urgency != Urgency::First;
+        self.ending = Some(match at_once {
+            false => EndReason::Interrupted,
+            true => EndReason::InterruptedTwice,
         });
         self.announce();
         self.handle(Event::Interrupted);
+        if at_once {
+            self.handle(Event::Interrupted);
+        }
     }
 
     /// Says once why the run comes to its end by itself.
@@ -433,44 +462,6 @@ fn latest_turn(gear: &Gear) -> Result<u32, StoreFailure> {
     let names = gear.files.names()?;
     let numbers = names
         .iter()
-        .filter_map(|name| name.strip_prefix("turn-")?.parse().ok());
+        .filter_map(|name| name.strip_prefix(TURN_FOLDER)?.parse().ok());
     Ok(numbers.max().unwrap_or(0))
-}
-
-fn plan(setup: &Setup<'_>, gears: &[Gear]) -> RunPlan {
-    let kind = |is_script: bool| match is_script {
-        true => ProfileKind::Script,
-        false => ProfileKind::Agent,
-    };
-    let seats = gears
-        .iter()
-        .map(|gear| SeatPlan {
-            name: gear.name().clone(),
-            kind: kind(gear.is_script()),
-            profile: gear.entry.profile.clone(),
-            answers_mail: gear.answers_mail(),
-            restarts: Policy {
-                most: gear.entry.restarts,
-                ..Policy::default()
-            },
-            max_turns: gear.entry.max_turns,
-        })
-        .collect();
-    let file = &setup.file;
-    let terms = file.tasks.iter().map(|task| {
-        let terms = TaskTerms {
-            kind: kind(task.script.is_some()),
-            retries: task.retries,
-        };
-        (task.id.to_string(), terms)
-    });
-    RunPlan {
-        seats,
-        tasks: terms.collect(),
-        order: file.tasks.iter().map(|task| task.id.to_string()).collect(),
-        after_failure: file.after_failure,
-        time_limit_ms: file
-            .time_limit
-            .map(|limit| i64::try_from(limit.as_millis()).unwrap_or(i64::MAX)),
-    }
 }

@@ -1,5 +1,5 @@
-//! Reads what a turn left behind, and records what came of it: the end of its token, then task, mail, session, and the
-//! turn itself.
+//! Records what came of a turn: the end of its token, then task, mail, session, and the turn itself. What its process
+//! left behind is read before (`run/ending/reading.rs`).
 //!
 //! The order matters when the run is killed in between: a task whose result is recorded is not run again, and mail
 //! that was not acknowledged by then is shown again.
@@ -12,226 +12,25 @@ use std::collections::BTreeMap;
 use pitcrew_core::task::{Status, Task};
 use pitcrew_core::{Name, Refusal, TaskId};
 use pitcrew_store::StoreExt;
-use serde::Serialize;
 
 use super::aftermath::{claimed_since, is_held_by};
 use super::event::TurnOutcome;
 use super::outfit::Gear;
+use super::post;
 use super::post::READER;
 use super::record::{ProcessRecord, SessionRecord};
-use super::scheduler::{End, MailSettlement, Settlement};
+use super::scheduler::{MailSettlement, Settlement};
 use super::turn::{Bench, Claim, Turn};
-use super::{Tools, post};
-use crate::clock::{Clock, utc_offset_s};
-use crate::desk::{Change, Desk, NotDone};
-use crate::process::{By, Ended, How};
-use crate::profile::{Outcome, Profile, TurnOutput, TurnReport, Usage};
+use crate::desk::{Change, Desk, NotDone, Sight};
+use crate::profile::Usage;
 
-/// How much of an output is read, in bytes: what is kept of it, whole.
-const OUTPUT: u64 = 8 << 20;
+mod reading;
+
+pub(super) use reading::{TurnResult, read};
 
 /// The longest result that a task keeps, in bytes: the rest stands in the turn's output.
 const RESULT_HEAD: usize = 48 * 1024;
 const RESULT_TAIL: usize = 16 * 1024;
-
-/// What came of a turn.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct TurnResult {
-    pub(super) outcome: TurnOutcome,
-    /// Why, on one line, when it is not a success.
-    pub(super) why: Option<String>,
-    pub(super) answer: Option<String>,
-    /// Whether the answer's beginning is missing.
-    pub(super) answer_cut: bool,
-    pub(super) session: Option<String>,
-    pub(super) usage: Option<Usage>,
-    /// What it cost as its CLI says it, in millionths of a US dollar, whether or not its tokens are known.
-    pub(super) cost_micro_usd: Option<u64>,
-    /// What stands where its CLI should say what the turn used.
-    pub(super) usage_fault: Option<String>,
-    pub(super) counted: Option<Usage>,
-    /// When a limit ends, in wall milliseconds.
-    pub(super) resets_at_ms: Option<i64>,
-}
-
-impl TurnResult {
-    /// A turn that ended before its process started.
-    pub(super) fn before_start(outcome: TurnOutcome, why: String) -> Self {
-        Self {
-            outcome,
-            why: Some(why),
-            answer: None,
-            answer_cut: false,
-            session: None,
-            usage: None,
-            cost_micro_usd: None,
-            usage_fault: None,
-            counted: None,
-            resets_at_ms: None,
-        }
-    }
-
-    /// The end as the scheduler takes it; `to_ms` turns wall time into the scheduler's.
-    pub(super) fn end(&self, to_ms: impl Fn(i64) -> i64) -> End {
-        match self.outcome {
-            TurnOutcome::Succeeded => End::Succeeded,
-            TurnOutcome::Failed | TurnOutcome::TimedOut => End::Failed,
-            TurnOutcome::Refused => End::Refused,
-            TurnOutcome::Crashed => End::Crashed,
-            TurnOutcome::Limited => End::Limited(self.resets_at_ms.map(to_ms)),
-            TurnOutcome::HeldBack => End::HeldBack(self.resets_at_ms.map_or(0, to_ms)),
-            TurnOutcome::SessionLost => End::SessionLost,
-            TurnOutcome::Stopped | TurnOutcome::Killed => End::Stopped,
-        }
-    }
-}
-
-/// What is kept of a turn in its folder, as `turn.json`.
-#[derive(Serialize)]
-struct TurnPage<'a> {
-    member: &'a Name,
-    turn: u32,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    task: Option<&'a str>,
-    mail: Vec<&'a str>,
-    started_at: pitcrew_core::Timestamp,
-    ended_at: pitcrew_core::Timestamp,
-    outcome: TurnOutcome,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    why: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    session: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    usage: Option<Usage>,
-    process: &'a Ended,
-}
-
-/// Reads what the process of a turn left, and keeps a page about it.
-///
-/// # Errors
-/// When its files cannot be read or written.
-pub(super) fn read(
-    tools: &Tools,
-    profile: &Profile,
-    name: &Name,
-    turn: &Turn,
-    ended: &Ended,
-) -> Result<TurnResult, NotDone> {
-    let stdout = turn.files.tail("stdout", OUTPUT)?.unwrap_or_default();
-    let stderr = turn.files.tail("stderr", OUTPUT)?.unwrap_or_default();
-    let plan = turn.plan.as_ref();
-    let answer_file = plan
-        .and_then(|plan| plan.answer_file.as_ref())
-        .and_then(|path| path.file_name()?.to_str());
-    let answer_file = match answer_file {
-        Some(file) => turn.files.tail(file, OUTPUT)?,
-        None => None,
-    };
-    let now_ms = tools.clock.now();
-    let report = profile.read_turn(&TurnOutput {
-        how: ended.how,
-        stdout: &stdout,
-        stderr: &stderr,
-        answer_file: answer_file.as_deref(),
-        session: plan.and_then(|plan| plan.session.as_deref()),
-        counted_before: turn
-            .session
-            .as_ref()
-            .and_then(|session| session.counted.as_ref()),
-        now_ms,
-        utc_offset_s: utc_offset_s(now_ms),
-    });
-    let mut result = judge(report, ended.how, turn.for_mail);
-    // What was read is the end of what was written; an answer that may have begun before says so.
-    let written_before = ended.stdout.printed > stdout.len() as u64;
-    if let Some(answer) = result
-        .answer
-        .as_mut()
-        .filter(|_| result.answer_cut || written_before)
-    {
-        let folder = turn.files.folder();
-        *answer = format!(
-            "[the beginning is left out here; the whole is in {}]\n{answer}",
-            folder.display()
-        );
-    }
-    let page = TurnPage {
-        member: name,
-        turn: turn.number,
-        task: turn.claim.as_ref().map(|claim| claim.task.as_str()),
-        mail: turn.shown.iter().map(|mail| mail.id.as_str()).collect(),
-        started_at: turn.started_at,
-        ended_at: pitcrew_core::Timestamp::from_millis(now_ms),
-        outcome: result.outcome,
-        why: result.why.as_deref(),
-        session: result.session.as_deref(),
-        usage: result.usage,
-        process: ended,
-    };
-    // A page is made of text and numbers, which JSON always takes.
-    let mut text = serde_json::to_vec_pretty(&page).unwrap_or_default();
-    text.push(b'\n');
-    turn.files.write("turn.json", &text)?;
-    Ok(result)
-}
-
-fn judge(report: TurnReport, how: How, for_mail: bool) -> TurnResult {
-    let mut resets_at_ms = None;
-    let (outcome, why) = match report.outcome {
-        Outcome::Completed => (TurnOutcome::Succeeded, None),
-        Outcome::ToolsRefused { what, turn_done } => {
-            let why = format!(
-                "tools were refused: {}; allow_tools = true in the team file allows them",
-                what.join(", ")
-            );
-            // An answer to mail is an answer, whatever else was tried on the way.
-            if for_mail && turn_done && report.answer.is_some() {
-                (TurnOutcome::Succeeded, Some(why))
-            } else {
-                (TurnOutcome::Refused, Some(why))
-            }
-        }
-        Outcome::Limited(limit) => {
-            resets_at_ms = limit.resets_at_ms;
-            (TurnOutcome::Limited, Some(limit.why))
-        }
-        Outcome::SessionLost { why } => (TurnOutcome::SessionLost, Some(why)),
-        Outcome::Failed { why } => (failure(how), Some(why)),
-    };
-    // Whoever was told to end and did not come to an end has not failed.
-    let outcome = match (outcome, how) {
-        (TurnOutcome::Succeeded, _) => outcome,
-        (_, How::Stopped { by: By::Ask }) => TurnOutcome::Stopped,
-        (_, How::Stopped { by: By::Kill }) => TurnOutcome::Killed,
-        (outcome, _) => outcome,
-    };
-    let cut_short = matches!(outcome, TurnOutcome::Stopped | TurnOutcome::Killed);
-    TurnResult {
-        outcome,
-        why: why.filter(|_| !cut_short),
-        answer_cut: report
-            .answer
-            .as_ref()
-            .is_some_and(|answer| answer.left_out > 0),
-        answer: report.answer.map(|answer| answer.text),
-        session: report.session,
-        usage: report.usage,
-        cost_micro_usd: report.cost_micro_usd,
-        usage_fault: report.usage_fault,
-        counted: report.counted,
-        resets_at_ms,
-    }
-}
-
-fn failure(how: How) -> TurnOutcome {
-    match how {
-        How::Exited(_) => TurnOutcome::Failed,
-        How::TimedOut { .. } => TurnOutcome::TimedOut,
-        How::Signaled(_) | How::Lost => TurnOutcome::Crashed,
-        How::Stopped { by: By::Ask } => TurnOutcome::Stopped,
-        How::Stopped { by: By::Kill } => TurnOutcome::Killed,
-    }
-}
 
 /// What was recorded of a turn.
 pub(super) struct Recorded {
@@ -241,10 +40,12 @@ pub(super) struct Recorded {
     pub(super) status: Option<Status>,
     /// Other tasks that the member had claimed in the turn and left open, which were taken back.
     pub(super) others: Vec<String>,
+    /// What was found that is not as it was left, in a sentence.
+    pub(super) oddity: Option<String>,
 }
 
 impl Bench<'_> {
-    /// Records what came of a member's turn, and takes the turn from it.
+    /// Records what came of a member's turn, and takes the turn from it. `known` are tasks that were seen in progress.
     ///
     /// # Errors
     /// When the team's files fail; what was not recorded is done again by the next run.
@@ -253,6 +54,7 @@ impl Bench<'_> {
         gear: &mut Gear,
         task: Option<Settlement>,
         mail: MailSettlement,
+        known: &[TaskId],
     ) -> Result<Option<Recorded>, NotDone> {
         let name = gear.name().clone();
         if gear.token.take().is_some() {
@@ -278,6 +80,7 @@ impl Bench<'_> {
             task: None,
             status: None,
             others: Vec::new(),
+            oddity: None,
         };
         if let (Some(claim), Some(settlement)) = (&turn.claim, task) {
             let now = self.record_task(&name, &turn, claim, settlement)?;
@@ -287,7 +90,7 @@ impl Bench<'_> {
             gear.claim = mine.then(|| claim.clone());
             recorded.task = Some(now);
         }
-        recorded.others = self.take_back_others(&name, &turn)?;
+        recorded.others = self.take_back_others(&name, &turn, known)?;
         let answered = turn.for_mail && mail == MailSettlement::Acknowledge && !gear.is_script();
         if let Some(answer) = result
             .and_then(|result| result.answer.as_deref())
@@ -308,7 +111,7 @@ impl Bench<'_> {
         if let Some(result) = result {
             self.keep_session(gear, &turn, result)?;
         }
-        self.close(&name, &turn, gear.claim.as_ref())?;
+        recorded.oddity = self.close(&name, &turn, gear.claim.as_ref())?;
         Ok(Some(recorded))
     }
 
@@ -353,11 +156,25 @@ impl Bench<'_> {
         }
     }
 
-    /// Nobody works on what the member claimed in its turn beside the turn's own task, now that the turn is over.
-    fn take_back_others(&self, name: &Name, turn: &Turn) -> Result<Vec<String>, NotDone> {
+    /// Nobody works on what the member claimed in its turn beside the turn's own task, now that the turn is over. What
+    /// is claimed has a mark, and what was seen in progress may have lost it.
+    fn take_back_others(
+        &self,
+        name: &Name,
+        turn: &Turn,
+        known: &[TaskId],
+    ) -> Result<Vec<String>, NotDone> {
         let own = turn.claim.as_ref();
         let mut taken = Vec::new();
-        for task in self.desk.tasks()?.tasks {
+        let mut in_hand = self.desk.tasks_in_hand()?;
+        for id in known {
+            if in_hand.iter().all(|task| task.id != id.as_str())
+                && let Sight::There(task) = self.desk.look_at_task(id)?
+            {
+                in_hand.push(*task);
+            }
+        }
+        for task in in_hand {
             let is_own = own.is_some_and(|claim| is_claim(&task, claim));
             if is_held_by(&task, name) && !is_own && claimed_since(&task, turn.started_at) {
                 match put_back(&self.desk, &task) {
@@ -370,7 +187,12 @@ impl Bench<'_> {
         Ok(taken)
     }
 
-    fn keep_session(&self, gear: &Gear, turn: &Turn, result: &TurnResult) -> Result<(), NotDone> {
+    fn keep_session(
+        &self,
+        gear: &mut Gear,
+        turn: &Turn,
+        result: &TurnResult,
+    ) -> Result<(), NotDone> {
         if !gear.profile.can_resume() {
             return Ok(());
         }
@@ -389,6 +211,7 @@ impl Bench<'_> {
         if record.is_none() && !forget {
             return Ok(());
         }
+        gear.session = Some(record.clone());
         self.desk
             .store()
             .update::<SessionRecord, (), Refusal>(gear.name(), |slot| {
@@ -399,20 +222,46 @@ impl Bench<'_> {
     }
 
     /// Writes down that the turn is over. A task that stays the member's keeps its token there, so that the next run
-    /// knows whose it is.
-    fn close(&self, name: &Name, turn: &Turn, held: Option<&Claim>) -> Result<(), NotDone> {
+    /// knows whose it is. A record that is not this turn's any more is written anew, and that is answered.
+    fn close(
+        &self,
+        name: &Name,
+        turn: &Turn,
+        held: Option<&Claim>,
+    ) -> Result<Option<String>, NotDone> {
         let now = self.desk.now();
-        self.desk
-            .store()
-            .update::<ProcessRecord, (), Refusal>(name, |slot| {
-                if let Some(record) = slot.as_mut().filter(|record| record.turn == turn.id) {
+        let is_ours =
+            self.desk
+                .store()
+                .update::<ProcessRecord, bool, Refusal>(name, |slot| {
+                    let is_ours = slot.as_ref().is_some_and(|record| record.turn == turn.id);
+                    let record = slot.get_or_insert_with(|| self.record_of(turn));
+                    if !is_ours {
+                        *record = self.record_of(turn);
+                    }
                     record.ended_at = Some(now);
                     record.outcome = turn.outcome.as_ref().map(|result| word(result.outcome));
                     record.claim_token = held.map(|claim| claim.token.clone());
-                }
-                Ok(())
-            })??;
-        Ok(())
+                    Ok(is_ours)
+                })??;
+        Ok((!is_ours).then(|| {
+            format!("process.json of {name} was removed or changed in its turn; it is written anew")
+        }))
+    }
+
+    /// What was written down of a turn, without its process, which is over.
+    fn record_of(&self, turn: &Turn) -> ProcessRecord {
+        ProcessRecord {
+            turn: turn.id.clone(),
+            number: turn.number,
+            run: self.run.to_string(),
+            task: turn.claim.as_ref().map(|claim| claim.task.to_string()),
+            claim_token: None,
+            started_at: turn.started_at,
+            process: None,
+            ended_at: None,
+            outcome: None,
+        }
     }
 }
 
@@ -426,7 +275,7 @@ pub(super) fn put_back(desk: &Desk<'_>, task: &Task) -> Result<(), NotDone> {
     Ok(())
 }
 
-fn word(outcome: TurnOutcome) -> String {
+pub(super) fn word(outcome: TurnOutcome) -> String {
     match serde_json::to_value(outcome) {
         Ok(serde_json::Value::String(word)) => word,
         _ => outcome.word().to_string(),

@@ -317,8 +317,9 @@ pub struct Report {
     /// What of its turns ran on after their end.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_running: Vec<LeftRunning>,
-    /// The team's folder.
-    pub folder: PathBuf,
+    /// The team's folder; none when it was removed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub folder: Option<PathBuf>,
 }
 
 /// What a team has spent in all its runs, in micro-dollars.
@@ -342,6 +343,9 @@ pub struct TaskResult {
     pub task: String,
     /// How it stands.
     pub status: Status,
+    /// Whether it can no longer be looked at: it is told of as it was last seen.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub gone: bool,
     /// Who did it, or is to do it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub member: Option<String>,
@@ -384,8 +388,12 @@ pub struct MemberResult {
     /// What its turns used together, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// Where what it printed is kept.
-    pub folder: PathBuf,
+    /// Whether it had turns and nothing that they printed is there any more.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub lost_outputs: bool,
+    /// Where what its turns printed is kept; none when nothing is there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub folder: Option<PathBuf>,
 }
 
 /// A turn that the end of the run cut short.

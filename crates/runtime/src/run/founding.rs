@@ -18,12 +18,13 @@ use pitcrew_store::documents::Shutdown;
 use pitcrew_store::local::Creation;
 use pitcrew_store::{LocalStore, Store, StoreExt};
 
+use super::driver::notices::lost_in_words;
 use super::event::{Fact, Founded};
 use super::outfit::WORK;
 use super::record::RunRecord;
 use super::{Beginning, Doubt, RunError, Setup, Tools, Watcher, aftermath, own, own_identity};
 use crate::clock::Entropy;
-use crate::desk::{Desk, Founding, LimitChange, NotDone, Plan};
+use crate::desk::{Desk, Founding, LimitChange, NotDone, Plan, Unsaid};
 use crate::process::Presence;
 use crate::teamfile::MemberEntry;
 
@@ -50,7 +51,8 @@ pub(super) async fn ground(
     watcher: &mut dyn Watcher,
 ) -> Result<Ground, RunError> {
     let store = setup.project.team(&setup.file.name);
-    let desk = Desk::new(&setup.file.name, &store, &*tools.clock, &tools.entropy);
+    let unsaid = Unsaid::new();
+    let desk = Desk::new(&setup.file.name, &store, &*tools.clock, &tools.entropy).noting(&unsaid);
     if setup.beginning == Beginning::Fresh && store.view::<Team>(&())?.is_some() {
         // The old team's run must be over before its files may go.
         let run = drive_alone(&desk, setup, tools)?;
@@ -75,6 +77,10 @@ pub(super) async fn ground(
     let run = drive_alone(&desk, setup, tools)?;
     let prepared = prepare(setup, &desk, &store, founded, tools, watcher).await;
     let_go_on_failure(&desk, &run, prepared)?;
+    if let Some(lost) = unsaid.take() {
+        let note = lost_in_words(&lost);
+        tools.tell(watcher, &Fact::Noted { note });
+    }
     Ok(Ground {
         store,
         run,

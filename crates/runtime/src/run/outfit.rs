@@ -11,6 +11,7 @@ use pitcrew_core::{Name, Refusal};
 use pitcrew_store::files::WorkerFiles;
 
 use super::allowance::Lately;
+use super::record::SessionRecord;
 use super::turn::{Claim, Turn};
 use super::{CannotStart, RunError, Setup};
 use crate::process::{Environment, Launch, Mark};
@@ -46,6 +47,8 @@ pub(super) struct Gear {
     pub(super) turn: Option<Turn>,
     /// A task that stayed its own after a turn.
     pub(super) claim: Option<Claim>,
+    /// Its agent's session as its last turn in this run left it; `None` before the first.
+    pub(super) session: Option<Option<SessionRecord>>,
     /// What its last turns used.
     pub(super) lately: Lately,
     /// Mail that a turn showed and that did not count as shown.
@@ -175,6 +178,7 @@ fn equip(setup: &Setup<'_>, entry: &MemberEntry) -> Result<Gear, RunError> {
         number: 0,
         turn: None,
         claim: None,
+        session: None,
         lately: Lately::default(),
         kept: Vec::new(),
     })

@@ -201,7 +201,7 @@ pub(super) fn reply(
             continue;
         };
         let draft = Draft {
-            body: answer.to_string(),
+            body: answer.into(),
             reply_to: Some(question.id.clone()),
             intent: question.reply_to.as_ref().map(|_| Intent::Inform),
             idempotency_key: Some(format!("answer:{turn}:{asker}")),

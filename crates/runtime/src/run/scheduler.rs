@@ -28,7 +28,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use pitcrew_core::task::Status;
+use pitcrew_core::task::Task;
 
 use crate::desk::TaskBoard;
 use crate::teamfile::AfterFailure;
@@ -36,6 +36,7 @@ use crate::teamfile::AfterFailure;
 mod choosing;
 mod seat;
 mod settling;
+mod tasks;
 mod view;
 mod vocabulary;
 
@@ -47,14 +48,13 @@ pub use vocabulary::{
 };
 
 use seat::{Doing, Seat};
+use tasks::Tasks;
 
 /// The scheduler of one run.
 #[derive(Debug, Clone)]
 pub struct Scheduler {
     seats: Vec<Seat>,
-    terms: BTreeMap<String, TaskTerms>,
-    order: BTreeMap<String, usize>,
-    board: TaskBoard,
+    tasks: Tasks,
     /// How often each task failed in this run.
     failures: BTreeMap<String, u32>,
     /// Tasks that are not started before some time.
@@ -80,12 +80,9 @@ impl Scheduler {
     /// A run that begins at `now`, with no task and no mail seen yet.
     #[must_use]
     pub fn new(plan: RunPlan, now: Moment) -> Self {
-        let order = plan.order.into_iter().enumerate().map(|(at, id)| (id, at));
         Self {
             seats: plan.seats.into_iter().map(Seat::new).collect(),
-            terms: plan.tasks,
-            order: order.collect(),
-            board: TaskBoard::default(),
+            tasks: Tasks::new(plan.tasks, plan.order),
             failures: BTreeMap::new(),
             not_before: BTreeMap::new(),
             pauses: BTreeMap::new(),
@@ -102,7 +99,16 @@ impl Scheduler {
     pub fn handle(&mut self, event: Event, now: Moment) {
         match event {
             Event::Looked => self.looked = true,
-            Event::Board(board) => self.see(board),
+            Event::Board(board) => {
+                if self.tasks.see_all(board) {
+                    self.progress();
+                }
+            }
+            Event::Task(id, sight) => {
+                if self.tasks.see(&id, sight) {
+                    self.progress();
+                }
+            }
             Event::Mail(seat, seen) => {
                 if let Some(seat) = self.seats.get_mut(seat) {
                     seat.see_mail(seen);
@@ -120,6 +126,7 @@ impl Scheduler {
                 self.ends_at = self.ends_at.map(|at| at.saturating_add(for_ms));
             }
             Event::LimitsChanged => self.seats.iter_mut().for_each(Seat::let_try_again),
+            Event::BooksChanged => self.seats.iter_mut().for_each(Seat::take_its_chance),
             Event::Resumed => {
                 self.pauses.clear();
                 self.seats.iter_mut().for_each(Seat::resume);
@@ -173,7 +180,18 @@ impl Scheduler {
     /// How the tasks stood when they were last seen.
     #[must_use]
     pub fn board(&self) -> &TaskBoard {
-        &self.board
+        self.tasks.board()
+    }
+
+    /// One task as it was last seen.
+    #[must_use]
+    pub fn task(&self, id: &str) -> Option<&Task> {
+        self.tasks.find(id)
+    }
+
+    /// The tasks that were in progress when they were last seen.
+    pub fn taken(&self) -> impl Iterator<Item = &Task> {
+        self.tasks.taken()
     }
 
     /// Why the run ends, once it does.
@@ -183,17 +201,8 @@ impl Scheduler {
     }
 
     /// A change of any task is progress: who only wrote mail so far may answer mail again.
-    fn see(&mut self, board: TaskBoard) {
-        let statuses = |board: &TaskBoard| {
-            let tasks = board.tasks.iter();
-            tasks
-                .map(|task| (task.id.clone(), task.status))
-                .collect::<Vec<_>>()
-        };
-        if statuses(&self.board) != statuses(&board) {
-            self.seats.iter_mut().for_each(Seat::progress);
-        }
-        self.board = board;
+    fn progress(&mut self) {
+        self.seats.iter_mut().for_each(Seat::progress);
     }
 
     fn advance(&mut self, now: Moment) {
@@ -221,12 +230,8 @@ impl Scheduler {
     /// Whether anything may still begin by itself, or somebody outside works on a task.
     fn can_go_on(&self, now: Moment) -> bool {
         let later = (0..self.seats.len()).any(|seat| self.next_start(seat, now).is_some());
-        let outside = self
-            .board
-            .tasks
-            .iter()
-            .any(|task| task.status == Status::InProgress && !self.is_in_hand(&task.id));
-        later || outside
+        let outside = || self.tasks.taken().any(|task| !self.is_in_hand(&task.id));
+        later || outside()
     }
 
     fn end(&mut self, ending: Ending) {

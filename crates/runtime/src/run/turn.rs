@@ -12,7 +12,6 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use pitcrew_core::mailbox::Message;
@@ -22,18 +21,21 @@ use pitcrew_core::{Name, Refusal, TaskId, Timestamp};
 use pitcrew_store::files::WorkerFiles;
 use pitcrew_store::{Cursor, StoreExt, StoreFailure};
 
-use super::allowance::{Allowance, Answer, Shown};
+use super::allowance::{Allowance, Answer, HoldEnds, Shown};
 use super::outfit::Gear;
+use super::output::Seen;
 use super::record::{ProcessRecord, SessionRecord};
 use super::scheduler::{Held, StopReason, Work};
 use super::{Tools, allowance, post};
 use crate::clock::{Clock, Entropy};
 use crate::desk::{Desk, News, NotDone, Offer};
 use crate::overlay::{Address, Overlay};
-use crate::process::{Cap, Capture, Group, Ladder, Launch, Mark};
-use crate::profile::{SessionPlan, TurnInput, TurnPlan};
+use crate::process::Group;
+use crate::profile::{TurnPlan, is_session_id};
 use crate::prompt::{Answers, Memory, Occasion, TurnPrompt};
 use crate::teamfile::TaskEntry;
+
+mod launching;
 
 /// A message stays leased so much longer than its turn may take.
 const LEASE_SLACK_MS: i64 = 3_600_000;
@@ -77,6 +79,9 @@ pub(super) struct Turn {
     pub(super) uncounted: Option<String>,
     /// What came of it, once it ended.
     pub(super) outcome: Option<super::ending::TurnResult>,
+    /// What it prints, as it was read.
+    pub(super) stdout: Option<Seen>,
+    pub(super) stderr: Option<Seen>,
     /// The processes. Dropping them kills them.
     pub(super) group: Option<Group>,
 }
@@ -93,6 +98,8 @@ pub(super) enum Begun {
         until: Timestamp,
         /// What they say.
         why: String,
+        /// What ends the wait before.
+        ends: HoldEnds,
     },
     /// The team's limits do not let its member start at all.
     Never {
@@ -179,6 +186,8 @@ impl Bench<'_> {
             allowance: None,
             uncounted: None,
             outcome: None,
+            stdout: None,
+            stderr: None,
             group: None,
         });
         self.start(gear, &team, task.as_ref(), limit_ms, record)
@@ -253,12 +262,19 @@ impl Bench<'_> {
         if !gear.profile.can_resume() {
             return Ok(None);
         }
-        let session = match self.desk.store().view::<SessionRecord>(gear.name()) {
-            // A torn record costs the member its memory, not its turn.
-            Err(StoreFailure::CorruptDocument { .. }) => None,
-            found => found?,
+        // What this run wrote down itself is not read again: the file may be somebody else's by now.
+        let session = match &gear.session {
+            Some(known) => known.clone(),
+            None => match self.desk.store().view::<SessionRecord>(gear.name()) {
+                // A torn record costs the member its memory, not its turn.
+                Err(StoreFailure::CorruptDocument { .. }) => None,
+                found => found?,
+            },
         };
-        Ok(session.filter(|session| session.profile == gear.entry.profile))
+        let fits = |session: &SessionRecord| {
+            session.profile == gear.entry.profile && is_session_id(&session.session)
+        };
+        Ok(session.filter(fits))
     }
 
     fn start(
@@ -299,7 +315,7 @@ impl Bench<'_> {
         let (allowance, uncounted) = match asked {
             Answer::Go(allowance) => (allowance, None),
             Answer::Uncounted(why) => (None, Some(why)),
-            Answer::Wait { until, why } => return Ok(Begun::Wait { until, why }),
+            Answer::Wait { until, why, ends } => return Ok(Begun::Wait { until, why, ends }),
             Answer::Never { reason, why } => return Ok(Begun::Never { reason, why }),
         };
         if let Some(turn) = gear.turn.as_mut() {
@@ -311,79 +327,6 @@ impl Bench<'_> {
             self.desk.note_shown(gear.name(), &offer)?;
         }
         Ok(begun)
-    }
-
-    /// What is run, and the files that it reads; in words why not.
-    fn plan(
-        &self,
-        gear: &Gear,
-        turn: &Turn,
-        task: Option<&Task>,
-        prompt: &str,
-        folder: &Path,
-    ) -> Result<Result<TurnPlan, String>, NotDone> {
-        let fresh = self.tools.entropy.id()?;
-        let input = TurnInput {
-            prompt,
-            session: match &turn.session {
-                Some(session) => SessionPlan::Resume {
-                    id: &session.session,
-                },
-                None => SessionPlan::Fresh { id: &fresh },
-            },
-            tools: gear.grant(),
-            args: &gear.entry.args,
-            script: match task {
-                Some(task) => self
-                    .entry(&task.id)
-                    .and_then(|entry| entry.script.as_deref()),
-                None => gear.entry.on_mail.as_deref(),
-            },
-            folder,
-        };
-        let plan = match gear.profile.plan_turn(&input) {
-            Ok(plan) => plan,
-            Err(refused) => return Ok(Err(refused.to_string())),
-        };
-        for (path, text) in &plan.files {
-            if let Some(file) = path.file_name().and_then(std::ffi::OsStr::to_str) {
-                turn.files.write(file, text)?;
-            }
-        }
-        Ok(Ok(plan))
-    }
-
-    /// Starts the process of a planned turn, and writes it down.
-    fn launch_planned(
-        &self,
-        gear: &mut Gear,
-        plan: TurnPlan,
-        limit_ms: i64,
-        mut record: ProcessRecord,
-    ) -> Result<Begun, NotDone> {
-        let Some(turn) = gear.turn.as_ref() else {
-            return Ok(Begun::Nothing);
-        };
-        let launch = match self.launch(gear, turn, &plan, limit_ms)? {
-            Ok(launch) => launch,
-            Err(why) => return Ok(Begun::Failed(why)),
-        };
-        let spawned = Group::spawn(launch, Arc::clone(&self.tools.clock) as Arc<dyn Clock>);
-        let claim_token = turn.claim.as_ref().map(|claim| claim.token.clone());
-        if let Some(turn) = gear.turn.as_mut() {
-            turn.plan = Some(plan);
-        }
-        let group = match spawned {
-            Ok(group) => group,
-            Err(refused) => return Ok(Begun::Crashed(refused.to_string())),
-        };
-        record.process = Some(group.identity().clone());
-        record.claim_token = claim_token;
-        if let Some(turn) = gear.turn.as_mut() {
-            turn.group = Some(group);
-        }
-        self.write(gear.name(), &record)?;
-        Ok(Begun::Running)
     }
 
     fn prompt(
@@ -447,43 +390,14 @@ impl Bench<'_> {
         }
         Ok(None)
     }
-
-    fn launch(
-        &self,
-        gear: &Gear,
-        turn: &Turn,
-        plan: &TurnPlan,
-        limit_ms: i64,
-    ) -> Result<Result<Launch, String>, NotDone> {
-        let mark = match Mark::new(&turn.id) {
-            Ok(mark) => mark.inside(self.outer_mark),
-            Err(refused) => return Ok(Err(refused.to_string())),
-        };
-        let mut environment = gear.environment(&plan.env);
-        if let Some(token) = &gear.token {
-            environment = environment.set("PITCREW_TOKEN", token);
-        }
-        let mut launch = Launch::new(plan.program.clone(), &gear.folder, environment, mark)
-            .args(plan.args.iter().cloned())
-            .input(plan.stdin.clone())
-            .ladder(Ladder {
-                grace: self.grace,
-                ..Ladder::default()
-            })
-            .limit(Duration::from_millis(u64::try_from(limit_ms).unwrap_or(0)));
-        if let Some(out) = turn.files.create("stdout")? {
-            launch = launch.stdout(Capture::to(out, Cap::default()));
-        }
-        if let Some(err) = turn.files.create("stderr")? {
-            launch = launch.stderr(Capture::to(err, Cap::default()));
-        }
-        Ok(Ok(launch))
-    }
 }
+
+/// How the folder of every turn begins.
+pub(super) const TURN_FOLDER: &str = "turn-";
 
 /// The folder of a member's turn, inside the member's own.
 pub(super) fn folder_name(number: u32) -> String {
-    format!("turn-{number:04}")
+    format!("{TURN_FOLDER}{number:04}")
 }
 
 /// How long the turn may take: what the task says, else the member, else its profile.

@@ -15,6 +15,7 @@ use super::raw::{RawDefaults, RawFile, RawMember, RawTask, Text, place};
 use super::{AfterFailure, MemberEntry, Problem, ProfileKind, TaskEntry, TeamFile, Tools};
 
 mod limits;
+mod words;
 
 use limits::model_of;
 
@@ -67,6 +68,7 @@ pub(super) fn check(
     if file.members.is_empty() {
         checker.problem(text.len(), "members", "a team needs at least one member");
     }
+    checker.words(&file);
     let members = checker.members(file.members);
     let tasks = checker.tasks(&members, file.tasks);
     let limits = checker.limits(&members, file.limits);
@@ -245,16 +247,13 @@ impl Checker<'_> {
     }
 
     fn environment(&mut self, raw: &RawMember) {
-        for (name, value) in &raw.env {
+        for name in raw.env.keys() {
             let key = format!("members.env.{}", name.get_ref());
             if name.get_ref().is_empty() || name.get_ref().contains(['=', '\0']) {
                 self.at(name, &key, "is no name of a variable");
             }
             if name.get_ref().starts_with("PITCREW_") {
                 self.at(name, &key, "is set by pitcrew itself");
-            }
-            if value.get_ref().contains('\0') {
-                self.at(value, &key, "holds a NUL character");
             }
         }
     }

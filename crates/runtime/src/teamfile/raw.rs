@@ -98,21 +98,97 @@ pub(super) struct RawTask {
     pub(super) retries: Option<u32>,
 }
 
+/// The most values of a wrong type that are named at once.
+const MOST_WRONG: usize = 50;
+
 /// Reads the text.
 ///
 /// # Errors
-/// The one place where it is no TOML, or where a key is unknown, missing or of the wrong type.
-pub(super) fn read(text: &str) -> Result<RawFile, Problem> {
-    toml::from_str(text).map_err(|error: toml::de::Error| {
-        let span = error.span().unwrap_or(0..0);
+/// Every value of a wrong type, up to the first place where it is no TOML, or where a key is unknown or missing.
+pub(super) fn read(text: &str) -> Result<RawFile, Vec<Problem>> {
+    let mut problems = Vec::new();
+    // What is read: the text, with something of the right type for each value that was of a wrong one.
+    let mut mended = Mended::of(text);
+    loop {
+        let error = match toml::from_str(&mended.text) {
+            Ok(file) if problems.is_empty() => return Ok(file),
+            Ok(_) => break,
+            Err(error) => error,
+        };
+        let error: toml::de::Error = error;
+        let there = error.span().unwrap_or(0..0);
+        let span = mended.before(there.start)..mended.before(there.end);
         let (line, column) = place(text, span.start);
-        Problem {
+        problems.push(Problem {
             line,
             column,
             key: key_at(text, &span).to_string(),
             why: unknown_key(error.message()).unwrap_or_else(|| error.message().to_string()),
+        });
+        match stand_in(error.message()).filter(|_| problems.len() < MOST_WRONG) {
+            Some(value) if !there.is_empty() => mended.replace(there, value),
+            _ => break,
         }
+    }
+    problems.sort_by_key(|problem| (problem.line, problem.column));
+    Err(problems)
+}
+
+/// A value of the type that was expected in the place of another one.
+fn stand_in(message: &str) -> Option<&'static str> {
+    if message.starts_with("data did not match any variant") {
+        return Some("1");
+    }
+    let is_type = message.starts_with("invalid type") || message.starts_with("invalid value");
+    let (_, expected) = message.split_once("expected ").filter(|_| is_type)?;
+    let first = expected.trim_start_matches("a ").trim_start_matches("an ");
+    Some(match first.split([' ', ',']).next()? {
+        "string" => "\"x\"",
+        "sequence" => "[]",
+        "boolean" => "false",
+        "map" => "{}",
+        "u8" | "u16" | "u32" | "u64" | "i64" | "integer" => "1",
+        _ => return None,
     })
+}
+
+/// A text in which some values stand for others, and where each of its places was before.
+struct Mended {
+    text: String,
+    /// Where each replacement begins and ends now, and ended before, in the order of the text.
+    replaced: Vec<(Range<usize>, usize)>,
+}
+
+impl Mended {
+    fn of(text: &str) -> Self {
+        Self {
+            text: text.to_string(),
+            replaced: Vec::new(),
+        }
+    }
+
+    /// Where the byte `at` was in the text as it was given.
+    fn before(&self, at: usize) -> usize {
+        let last = self.replaced.iter().rfind(|(now, _)| now.end <= at);
+        last.map_or(at, |(now, before)| before + (at - now.end))
+    }
+
+    fn replace(&mut self, place: Range<usize>, value: &str) {
+        let before = self.before(place.end);
+        let (start, end) = (place.start, place.start + value.len());
+        self.replaced
+            .retain(|(now, _)| now.end <= place.start || now.start >= place.end);
+        for (now, _) in self
+            .replaced
+            .iter_mut()
+            .filter(|(now, _)| now.start >= place.end)
+        {
+            *now = now.start - place.end + end..now.end - place.end + end;
+        }
+        self.text.replace_range(place, value);
+        let at = self.replaced.partition_point(|(now, _)| now.end <= start);
+        self.replaced.insert(at, (start..end, before));
+    }
 }
 
 /// What is said of a key that the table has not, in the words of every other unknown name.

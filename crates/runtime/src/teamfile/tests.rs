@@ -407,3 +407,62 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn values_of_a_wrong_type_are_all_named_with_their_places() {
+    let text = "name = 5\ntime_limit = 10\nkeep_going = 'no'\n[limits]\nrpm = 'x'\n[[members]]\nname = 'a'\nprofile = 'sh'\nargs = 'one'\n\
+                [[tasks]]\ndescription = ['d']\nblocked_by = [1, '2', 3]\nretries = -1\n";
+    let told = refused(text);
+    for (at, start) in [
+        "dir/team.toml:1:8: name: invalid type: integer `5`, expected a string",
+        "dir/team.toml:2:14: time_limit: invalid type: integer `10`",
+        "dir/team.toml:3:14: keep_going: invalid type: string \"no\"",
+        "dir/team.toml:5:7: rpm: invalid type: string \"x\"",
+        "dir/team.toml:9:8: args: invalid type: string \"one\"",
+        "dir/team.toml:11:15: description: invalid type: sequence",
+        "dir/team.toml:12:15: blocked_by: invalid type: integer `1`",
+        "dir/team.toml:12:23: blocked_by: invalid type: integer `3`",
+        "dir/team.toml:13:11: retries: invalid value: integer `-1`",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        assert!(
+            told.get(at).is_some_and(|line| line.starts_with(start)),
+            "{start}\n{told:#?}"
+        );
+    }
+    assert_eq!(told.len(), 9, "{told:#?}");
+}
+
+#[test]
+fn what_no_program_can_be_handed_is_refused_before_the_run() {
+    let long = "x".repeat(131_072);
+    let text = format!(
+        "goal = \"a\\u0000\"\n[[members]]\nname = 'w1'\nprofile = 'sh'\non_mail = \"a\\u0000\"\nargs = ['{long}']\nenv = {{ A = \"\\u0000\" }}\n\
+         [[tasks]]\ndescription = \"d\\u0000\"\nscript = \"s\\u0000\"\n[[tasks]]\ndescription = 'd'\nscript = '{long}'\n"
+    );
+    let told = refused(&text);
+    let keys: Vec<&str> = told
+        .iter()
+        .map(|line| line.split(": ").nth(1).unwrap())
+        .collect();
+    assert_eq!(
+        keys,
+        [
+            "goal",
+            "members.on_mail",
+            "members.args",
+            "members.env.A",
+            "tasks.description",
+            "tasks.script",
+            "tasks.script"
+        ]
+    );
+    assert!(told[6].contains("has 131072 bytes"), "{}", &told[6][..200]);
+    let fits = format!(
+        "{TWO}[[tasks]]\ndescription = 'd'\nfor = 'w1'\nscript = '{}'\n",
+        &long[1..]
+    );
+    assert!(parse(&fits).is_ok());
+}

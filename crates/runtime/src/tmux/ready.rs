@@ -2,7 +2,7 @@
 //!
 //! | answer | when |
 //! |---|---|
-//! | `Ready` | the screen proves it |
+//! | `Ready` | the screen proves it, for as long as the profile wants |
 //! | `Asks` | a question is open that pitcrew may not answer |
 //! | `Exited` | the process has ended |
 //! | `Gone` | the pane is not there any more, or not ours |
@@ -28,6 +28,15 @@ const PAUSE: Duration = Duration::from_millis(60);
 
 /// How long a question must stand before it counts: programs show one for a moment while they start.
 const STANDS_MS: i64 = 1_500;
+
+/// How long a trust question must stand before a key answers it: programs paint it before they listen to keys.
+const PAINTED_MS: i64 = 400;
+
+/// After so long without a change a key is taken for lost.
+const LOST_MS: i64 = 1_200;
+
+/// So many keys may be sent again.
+const AGAIN: u32 = 3;
 
 /// What is done about a program's question whether it may trust the folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -59,8 +68,13 @@ struct Waiting<'a> {
     profile: &'a PaneProfile,
     until: i64,
     asks_since: Option<i64>,
+    ready_since: Option<i64>,
     /// How many keys of the trust answer were sent.
     accepted: usize,
+    /// When the last of them was.
+    pressed_at: Option<i64>,
+    /// How many more may be sent again.
+    again: u32,
     said: String,
     answer: Option<Readiness>,
 }
@@ -84,7 +98,10 @@ impl Tmux {
                 profile,
                 until: began + i64::from(profile.pane.ready_within_ms),
                 asks_since: None,
+                ready_since: None,
                 accepted: 0,
+                pressed_at: None,
+                again: AGAIN,
                 said: "nothing was seen yet".to_owned(),
                 answer: None,
             })
@@ -132,11 +149,20 @@ impl Tmux {
             return Ok(());
         }
         agent.said.clone_from(&reading.why);
+        if reading.state != State::Ready {
+            agent.ready_since = None;
+        }
         match reading.state {
-            State::Ready => agent.answer = Some(Readiness::Ready),
+            State::Ready => {
+                let since = *agent.ready_since.get_or_insert(now);
+                if now - since >= i64::from(agent.profile.pane.settles_ms) {
+                    agent.answer = Some(Readiness::Ready);
+                }
+            }
             State::Dialog => {
                 let since = *agent.asks_since.get_or_insert(now);
-                if trust == TrustPolicy::Accept && self.accept(agent, &look.facts)? {
+                let may_answer = trust == TrustPolicy::Accept && now - since >= PAINTED_MS;
+                if may_answer && self.accept(agent, &look.facts, now)? {
                     agent.asks_since = None;
                 } else if now - since >= STANDS_MS {
                     agent.answer = Some(Readiness::Asks(reading.why));
@@ -151,10 +177,16 @@ impl Tmux {
     }
 
     /// Sends the next key of the trust answer, when the trust question is what is open. Answers whether it was sent.
-    fn accept(&self, agent: &mut Waiting<'_>, facts: &Facts) -> Result<bool, TmuxError> {
+    /// A key that changed nothing was lost in a program that did not listen yet, and is sent again.
+    fn accept(&self, agent: &mut Waiting<'_>, facts: &Facts, now: i64) -> Result<bool, TmuxError> {
         let Some(trust) = &agent.profile.pane.trust else {
             return Ok(false);
         };
+        let is_lost = agent.pressed_at.is_some_and(|at| now - at >= LOST_MS);
+        if is_lost && agent.again > 0 && next_key(trust, agent.accepted, facts).is_none() {
+            agent.again -= 1;
+            agent.accepted = agent.accepted.saturating_sub(1);
+        }
         let Some(key) = next_key(trust, agent.accepted, facts) else {
             return Ok(false);
         };
@@ -168,7 +200,10 @@ impl Tmux {
             rows: facts.rows.iter().map(|row| row.text.clone()).collect(),
         };
         let sent = self.press(agent.pane, key, &guard)? == Sent::Sent;
-        agent.accepted += usize::from(sent);
+        if sent {
+            agent.accepted += 1;
+            agent.pressed_at = Some(now);
+        }
         Ok(sent)
     }
 

@@ -11,3 +11,4 @@ mod foreign;
 mod launching;
 mod lives;
 mod nudges;
+mod recording;

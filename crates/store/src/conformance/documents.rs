@@ -196,4 +196,7 @@ fn every_task_is_listed_once(subject: &Subject) {
     let mut ids = good(subject.store.list(Kind::Task));
     ids.sort();
     assert_eq!(ids, ["1", "10", "a-B_c"]);
+    // Of claimed ones a list may have more, and none that is no task.
+    let claimed = good(subject.store.list(Kind::ClaimedTask));
+    assert!(claimed.iter().all(|id| ids.contains(id)));
 }

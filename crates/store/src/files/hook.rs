@@ -4,14 +4,13 @@
 //! runs the old one or the new one. What is set aside keeps everything: a link stays a link, a mode a mode. Nothing is
 //! written over that was not looked at.
 
-use std::fs::{File, Permissions};
-use std::io::{self, Read, Write};
+use std::fs::File;
+use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use super::LARGEST_TEXT;
 use crate::failure::StoreFailure;
-use crate::layout;
 use crate::local::folder::Folder;
 
 /// A hook by its folder and name.
@@ -93,15 +92,7 @@ impl HookFile {
             .as_ref()
             .map(|folder| folder.lock(crate::local::PATIENCE))
             .transpose()?;
-        let draft = self.folder.join(layout::draft(&self.name));
-        let write = || {
-            let mut file = File::create(&draft)?;
-            file.write_all(text)?;
-            file.set_permissions(Permissions::from_mode(mode))?;
-            file.sync_all()?;
-            std::fs::rename(&draft, &path)
-        };
-        write().map_err(failed)
+        super::whole::put(&self.folder, &self.name, text, Some(mode))
     }
 
     /// Moves whatever stands there to `other`, at which nothing may stand.

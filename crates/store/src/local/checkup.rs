@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`Oddity::Open`] | others than the user may read or write it |
 //! | [`Oddity::Link`] | a link, or no plain file or folder: it is never opened |
+//! | [`Oddity::Shared`] | a log with a second name (a hard link): nothing is appended to it |
 //! | [`Oddity::Draft`] | a text that was never put into place: its writer died, or is writing right now |
 //! | [`Oddity::Mark`] | the reference's mark beside a task; an orphan unless somebody has the task |
 //!
@@ -38,6 +39,11 @@ pub enum Oddity {
     /// A link, or no plain file or folder.
     Link {
         /// The link.
+        path: PathBuf,
+    },
+    /// A log with a second name.
+    Shared {
+        /// The log.
         path: PathBuf,
     },
     /// A text that was never put into place.
@@ -168,6 +174,10 @@ fn look(path: &Path, found: &mut Vec<Oddity>) -> Result<bool, StoreFailure> {
         meta => meta.map_err(|refused| StoreFailure::io("look at", path, refused))?,
     };
     let path = path.to_path_buf();
+    let is_log = path.extension().is_some_and(|end| end == "jsonl");
+    if meta.is_file() && is_log && meta.nlink() > 1 {
+        found.push(Oddity::Shared { path: path.clone() });
+    }
     if !meta.is_dir() && !meta.is_file() {
         found.push(Oddity::Link { path });
     } else if meta.mode() & OTHERS != 0 {

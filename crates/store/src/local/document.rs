@@ -282,7 +282,7 @@ impl<'a> DocumentFile<'a> {
     ) -> Result<Round, StoreFailure> {
         let (before, after) = (decided.before.as_deref(), decided.after.as_deref());
         let mark = match self.place {
-            Place::Task(id) => Some(Mark::of(folder, layout::claim_mark(id), before, after)),
+            Place::Task(id) => Some(Mark::of(folder, id, before, after)),
             _ => None,
         };
         if let Some(mark) = &mark

@@ -4,26 +4,29 @@
 //! |---|---|---|
 //! | nothing | `None` | made, private to the user |
 //! | a plain file or folder | used | used |
+//! | a plain file with a second name (a hard link) | used | replaced; appending to it: `Escapes` |
 //! | a link, a pipe, a socket, a device, a folder for a file | `Escapes` | `Escapes` |
 //!
 //! A name is one path component and is resolved from the handle with `O_NOFOLLOW`, so what happens to the folder's own
 //! path meanwhile changes nothing. Opening never waits (a pipe has no reader) and reading leaves no access time.
 
-use std::ffi::CStr;
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::lock::{self, Held};
 use super::room;
 use crate::failure::StoreFailure;
 use crate::port::Durability;
+
+mod draft;
+mod listing;
 
 const FILE: Mode = Mode::from_raw_mode(0o600);
 const FOLDER: Mode = Mode::from_raw_mode(0o700);
@@ -37,9 +40,6 @@ const AS_FOLDER: OFlags = SAFE.union(OFlags::RDONLY).union(OFlags::DIRECTORY);
 
 /// The largest file that is read whole.
 const LARGEST: u64 = 64 * 1024 * 1024;
-
-/// What is written to a disk in one piece, in bytes.
-const SECTOR: usize = 512;
 
 /// What tells one state of a file from another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -181,13 +181,22 @@ impl Folder {
 
     /// The file, if it is a plain one, and how it stands.
     fn checked(&self, name: &str, file: File) -> Result<(File, Stamp), StoreFailure> {
-        let stat = rustix::fs::fstat(&file).map_err(self.refuse("look at", name))?;
+        let stat = self.plain(name, &file)?;
+        Ok((file, stamp(&stat)))
+    }
+
+    fn plain(&self, name: &str, file: &File) -> Result<rustix::fs::Stat, StoreFailure> {
+        let stat = rustix::fs::fstat(file).map_err(self.refuse("look at", name))?;
         if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile {
-            return Ok((file, stamp(&stat)));
+            return Ok(stat);
         }
-        Err(StoreFailure::Escapes {
+        Err(self.escapes(name))
+    }
+
+    fn escapes(&self, name: &str) -> StoreFailure {
+        StoreFailure::Escapes {
             path: self.child(name),
-        })
+        }
     }
 
     /// Opens a file for reading.
@@ -202,12 +211,18 @@ impl Folder {
         .transpose()
     }
 
-    /// Opens a file for appending and for reading, made if need be.
+    /// Opens a file for appending and for reading, made if need be. One that has a second name is not: what is written
+    /// would stand under that name too, wherever it is.
     pub(crate) fn appendable(&self, name: &str) -> Result<File, StoreFailure> {
         let flags = SAFE | OFlags::RDWR | OFlags::APPEND | OFlags::CREATE;
         let file = rustix::fs::openat(&self.handle, name, flags, FILE)
             .map_err(self.refuse("append to", name))?;
-        self.checked(name, File::from(file)).map(|(file, _)| file)
+        let file = File::from(file);
+        let stat = self.plain(name, &file)?;
+        if stat.st_nlink > 1 {
+            return Err(self.escapes(name));
+        }
+        Ok(file)
     }
 
     /// Makes a file for writing; `None` when something stands there.
@@ -256,6 +271,16 @@ impl Folder {
         Ok(stamp(&stat))
     }
 
+    /// The size of the plain file at `name`, in bytes; `None` when something else or nothing stands there.
+    pub(crate) fn plain_size(&self, name: &str) -> Result<Option<u64>, StoreFailure> {
+        let stat = rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW);
+        let stat = absent_is_none(stat).map_err(self.refuse("look at", name))?;
+        let is_plain = |stat: &rustix::fs::Stat| {
+            FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
+        };
+        Ok(stat.filter(is_plain).map(|stat| stamp(&stat).size))
+    }
+
     /// What stands at `name` now, links included.
     pub(crate) fn stamp(&self, name: &str) -> Result<Option<Stamp>, StoreFailure> {
         let stat = rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW);
@@ -263,114 +288,10 @@ impl Folder {
         Ok(stat.as_ref().map(stamp))
     }
 
-    /// Writes a short `text` over the one of the same file that `stamp` is of, in one write inside one sector. If that was
-    /// longer, spaces cover the rest of it and are then cut off. `false` where that cannot be done.
-    pub(crate) fn overwrite(
-        &self,
-        name: &str,
-        text: &[u8],
-        stamp: &Stamp,
-    ) -> Result<bool, StoreFailure> {
-        let size = text
-            .len()
-            .max(usize::try_from(stamp.size).unwrap_or(usize::MAX));
-        if size > SECTOR || room::expect(size as u64).is_err() {
-            return Ok(false);
-        }
-        let Ok(file) = open_quietly(&self.handle, name.as_ref(), SAFE | OFlags::WRONLY) else {
-            return Ok(false);
-        };
-        let stat = rustix::fs::fstat(&file).map_err(self.refuse("look at", name))?;
-        // A second name of the file may stand anywhere.
-        if self::stamp(&stat) != *stamp || stat.st_nlink != 1 {
-            return Ok(false);
-        }
-        let mut filled = text.to_vec();
-        filled.resize(size, b' ');
-        match rustix::io::pwrite(&file, &filled, 0) {
-            Ok(written) if written == size => {}
-            written => return written.map(|_| false).map_err(self.refuse("write", name)),
-        }
-        if text.len() < size {
-            rustix::fs::ftruncate(&file, text.len() as u64).map_err(self.refuse("write", name))?;
-        }
-        Ok(true)
-    }
-
-    /// Writes `text` under the name `draft`, from where [`Self::promote`] puts it into place. Whatever stands there
-    /// already, a dead writer left. On failure nothing stays.
-    pub(crate) fn write_draft(
-        &self,
-        draft: &str,
-        text: &[u8],
-        durability: Durability,
-    ) -> Result<File, StoreFailure> {
-        room::expect(text.len() as u64)
-            .map_err(|refused| StoreFailure::io("write", &self.child(draft), refused))?;
-        let mut file = loop {
-            match self.new_file(draft)? {
-                Some(file) => break file,
-                None => drop(self.remove(draft)?),
-            }
-        };
-        let written = file.write_all(text).and_then(|()| match durability {
-            Durability::Synced => file.sync_data(),
-            Durability::Ordered | Durability::Relaxed => Ok(()),
-        });
-        match written {
-            Ok(()) => Ok(file),
-            Err(refused) => Err(self.without(draft, "write", refused)),
-        }
-    }
-
-    /// Puts a draft in the place of `name` in one step: a reader sees the old text or the new one.
-    ///
-    /// A draft that was not synced is exchanged with what stands there, where the system can. Replacing would do as
-    /// well, but makes some file systems write the draft out on the spot, which costs more than the rest together.
-    pub(crate) fn promote(
-        &self,
-        draft: &str,
-        name: &str,
-        durability: Durability,
-    ) -> Result<(), StoreFailure> {
-        if durability == Durability::Relaxed && self.exchange(draft, name) {
-            // What is left under the draft's name is the old text. Should this fail, the next writer removes it.
-            let _ = self.remove(draft);
-            return Ok(());
-        }
-        rustix::fs::renameat(&self.handle, draft, &self.handle, name)
-            .map_err(|refused| self.without(draft, "replace", refused.into()))
-    }
-
-    /// Whether `draft` and `name` changed places: not where one is missing or the system has no such step.
-    #[cfg(target_os = "linux")]
-    fn exchange(&self, draft: &str, name: &str) -> bool {
-        use rustix::fs::{RenameFlags, renameat_with};
-        renameat_with(
-            &self.handle,
-            draft,
-            &self.handle,
-            name,
-            RenameFlags::EXCHANGE,
-        )
-        .is_ok()
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn exchange(&self, _: &str, _: &str) -> bool {
-        false
-    }
-
     /// Gives what stands at `name`, a folder for instance, another name in this folder.
     pub(crate) fn rename(&self, name: &str, to: &str) -> Result<(), StoreFailure> {
         rustix::fs::renameat(&self.handle, name, &self.handle, to)
             .map_err(self.refuse("rename", name))
-    }
-
-    /// The failure of a draft that is taken away. Should that fail as well, the next writer does it.
-    fn without(&self, draft: &str, what: &'static str, refused: io::Error) -> StoreFailure {
-        let _ = self.remove(draft);
-        StoreFailure::io(what, &self.child(draft), refused)
     }
 
     /// Makes `name` a link to `target`, whatever file or link stood there. A reader sees the old one or the new one.
@@ -389,44 +310,6 @@ impl Folder {
         let removed = rustix::fs::unlinkat(&self.handle, name, AtFlags::empty());
         let removed = absent_is_none(removed).map_err(self.refuse("remove", name))?;
         Ok(removed.is_some())
-    }
-
-    /// The names inside, in no order; those that are no text are left out.
-    pub(crate) fn names(&self) -> Result<Vec<String>, StoreFailure> {
-        self.names_by(|name| name.to_str().ok().map(str::to_owned))
-    }
-
-    /// As [`Self::names`], with what is no text in a name replaced: nothing can be opened by such a name, but said.
-    pub(crate) fn names_in_words(&self) -> Result<Vec<String>, StoreFailure> {
-        self.names_by(|name| Some(name.to_string_lossy().into_owned()))
-    }
-
-    fn names_by(&self, read: fn(&CStr) -> Option<String>) -> Result<Vec<String>, StoreFailure> {
-        let failed = |refused: Errno| failed("list", &self.path, refused);
-        let here = open_quietly(&self.handle, ".".as_ref(), AS_FOLDER).map_err(failed)?;
-        let mut names = Vec::new();
-        for entry in Dir::new(here).map_err(failed)? {
-            let entry = entry.map_err(failed)?;
-            let name = entry.file_name();
-            if name != c"." && name != c".." {
-                names.extend(read(name));
-            }
-        }
-        Ok(names)
-    }
-
-    /// Whether the file system under this folder keeps the old text of a replaced file until the new one is written,
-    /// and takes the renaming along when the new one is synced. ext4 does, as it is mounted unless somebody asks for
-    /// less; of others it is not assumed.
-    pub(crate) fn replaces_whole(&self) -> bool {
-        #[cfg(target_os = "linux")]
-        {
-            const EXT4: u64 = 0xEF53;
-            rustix::fs::fstatfs(&self.handle)
-                .is_ok_and(|system| u64::try_from(system.f_type) == Ok(EXT4))
-        }
-        #[cfg(not(target_os = "linux"))]
-        false
     }
 
     /// Makes a file of this folder last.

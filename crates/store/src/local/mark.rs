@@ -8,14 +8,14 @@
 //! | pending | in progress | made, unless a running claim of the reference has it: then that one comes first |
 //! | in progress | in progress under another token | replaced |
 //! | in progress | in progress under its token | stays |
-//! | in progress | completed or failed | renewed as ours, until [`settle`]: what follows from the end is owed |
+//! | in progress | completed or failed | listed as owed and renewed as ours, until what follows is done: see `owed` |
 //! | in progress | pending | removed |
 //! | failed | pending | removed |
 //! | anything | removed | removed |
 //! | not in progress | not in progress | stays: it may be a claim of the reference that has just begun |
 //!
 //! A mark beside a pending task whose process is gone, or that is so old that its process id may be another's, is an
-//! orphan. One beside an ended task whose process is gone says that nobody did what follows: [`take_over_ended`].
+//! orphan. One beside an ended task whose process is gone says that nobody did what follows.
 
 use std::io::Write;
 use std::time::Duration;
@@ -27,7 +27,7 @@ use rustix::process::{Pid, test_kill_process};
 use serde::{Deserialize, Serialize};
 
 use super::folder::Folder;
-use super::room;
+use super::{owed, room};
 use crate::failure::StoreFailure;
 use crate::layout;
 use crate::port::Durability;
@@ -38,35 +38,32 @@ const CLAIM_TAKES: Duration = Duration::from_secs(300);
 /// How long a running claim of the reference is waited for before ours is refused.
 const WAITING_TAKES: Duration = Duration::from_secs(1);
 
-/// How long this very process may take for what follows from an end, before that counts as not done.
-const FOLLOWING_TAKES: i64 = 2_000;
-
 /// How long a mark may be without text: the moment between its making and its writing.
 const WRITING_TAKES: Duration = Duration::from_millis(50);
 
 /// What the mark needs to know of a task.
 #[derive(Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Standing {
-    status: Option<Status>,
-    owner: Option<String>,
+pub(super) struct Standing {
+    pub(super) status: Option<Status>,
+    pub(super) owner: Option<String>,
     started_at: Option<String>,
     claim_token: Option<String>,
     finished_at: Option<String>,
 }
 
 impl Standing {
-    fn has_ended(&self) -> bool {
+    pub(super) fn has_ended(&self) -> bool {
         matches!(self.status, Some(Status::Completed | Status::Failed))
     }
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Note {
+pub(super) struct Note {
     owner: String,
-    pid: u32,
-    claimed_at: String,
+    pub(super) pid: u32,
+    pub(super) claimed_at: String,
 }
 
 /// What a change of a task does to its mark.
@@ -85,12 +82,13 @@ enum Step {
 /// The mark of one task, for one change of it. Both states are the task's compact JSON.
 pub(super) struct Mark<'a> {
     folder: &'a Folder,
+    id: &'a TaskId,
     file: String,
     step: Step,
     after: Standing,
 }
 
-fn standing(task: Option<&[u8]>) -> Standing {
+pub(super) fn standing(task: Option<&[u8]>) -> Standing {
     task.and_then(|task| serde_json::from_slice(task).ok())
         .unwrap_or_default()
 }
@@ -110,14 +108,15 @@ fn step(before: &Standing, after: &Standing) -> Step {
 impl<'a> Mark<'a> {
     pub(super) fn of(
         folder: &'a Folder,
-        file: String,
+        id: &'a TaskId,
         before: Option<&[u8]>,
         after: Option<&[u8]>,
     ) -> Self {
         let after = standing(after);
         Self {
             folder,
-            file,
+            id,
+            file: layout::claim_mark(id),
             step: step(&standing(before), &after),
             after,
         }
@@ -131,7 +130,9 @@ impl<'a> Mark<'a> {
             Step::Renew => {
                 let owner = self.after.owner.as_deref().unwrap_or_default();
                 let at = self.after.finished_at.as_deref().unwrap_or_default();
-                // The end of a task is worth more than the note that what follows from it is not done yet.
+                // The end of a task is worth more than the notes that what follows from it is not done yet. The list comes
+                // first: whoever finds this process gone looks there.
+                let _ = owed::list(self.folder, self.id);
                 let _ = renew(self.folder, &self.file, owner, at);
                 return Ok(true);
             }
@@ -159,7 +160,10 @@ impl<'a> Mark<'a> {
         }
         match file {
             Some(mut file) => match file.write_all(&text) {
-                Ok(()) => Ok(true),
+                Ok(()) => {
+                    owed::begin(self.folder);
+                    Ok(true)
+                }
                 Err(refused) => {
                     // An empty mark would keep others waiting for a claim that is none.
                     let _ = self.folder.remove(&self.file);
@@ -186,12 +190,15 @@ impl<'a> Mark<'a> {
         Ok(age < CLAIM_TAKES && is_alive(note.pid))
     }
 
-    /// Takes the mark away that [`Self::make`] made, for a change that came to nothing.
+    /// Takes away what [`Self::make`] made, for a change that came to nothing.
     pub(super) fn undo(&self) {
-        if matches!(self.step, Step::Make { .. }) {
-            // A mark that stays is an orphan once this process has ended, and is replaced then.
-            let _ = self.folder.remove(&self.file);
-        }
+        // A mark that stays is an orphan once this process has ended, and is replaced then; a name that stays in the
+        // list of what is owed is struck by the next who looks.
+        let _ = match self.step {
+            Step::Make { .. } => self.folder.remove(&self.file).map(drop),
+            Step::Renew => owed::strike(self.folder, self.id),
+            Step::Nothing | Step::Remove => Ok(()),
+        };
     }
 
     /// Takes the mark away, if the change ended the claim.
@@ -199,12 +206,18 @@ impl<'a> Mark<'a> {
         if self.step == Step::Remove {
             // The change is made. A mark that stays is an orphan, which the next claim replaces.
             let _ = self.folder.remove(&self.file);
+            let _ = owed::strike(self.folder, self.id);
         }
     }
 }
 
 /// Makes the mark this process's, in one step.
-fn renew(folder: &Folder, file: &str, owner: &str, at: &str) -> Result<(), StoreFailure> {
+pub(super) fn renew(
+    folder: &Folder,
+    file: &str,
+    owner: &str,
+    at: &str,
+) -> Result<(), StoreFailure> {
     let note = Note {
         owner: owner.to_owned(),
         pid: std::process::id(),
@@ -217,76 +230,12 @@ fn renew(folder: &Folder, file: &str, owner: &str, at: &str) -> Result<(), Store
     folder.rename(&draft, file)
 }
 
-/// Takes the mark of an ended task away, when what follows from its end is done. One of another process stays.
-pub(super) fn settle(folder: &Folder, id: &TaskId) -> Result<(), StoreFailure> {
-    let file = layout::claim_mark(id);
-    match note(folder, &file)? {
-        Some(note) if note.pid == std::process::id() => folder.remove(&file).map(drop),
-        _ => Ok(()),
-    }
+/// Whether this very process wrote the note.
+pub(super) fn is_own(note: &Note) -> bool {
+    note.pid == std::process::id()
 }
 
-/// The tasks that have ended and whose marks say that nobody does what follows any more. Their marks are this
-/// process's from now on, so of several that look each takes others. The folder is locked.
-pub(super) fn take_over_ended(
-    folder: &Folder,
-    names: &[String],
-    now: Timestamp,
-) -> Result<Vec<TaskId>, StoreFailure> {
-    let mut taken = Vec::new();
-    for (id, standing) in ended(folder, names, now)? {
-        let owner = standing.owner.as_deref().unwrap_or_default();
-        renew(folder, &layout::claim_mark(&id), owner, &now.to_string())?;
-        taken.push(id);
-    }
-    Ok(taken)
-}
-
-/// Whether [`take_over_ended`] would take any.
-pub(super) fn any_ended(
-    folder: &Folder,
-    names: &[String],
-    now: Timestamp,
-) -> Result<bool, StoreFailure> {
-    Ok(!ended(folder, names, now)?.is_empty())
-}
-
-fn ended(
-    folder: &Folder,
-    names: &[String],
-    now: Timestamp,
-) -> Result<Vec<(TaskId, Standing)>, StoreFailure> {
-    let mut found = Vec::new();
-    for file in names.iter().filter(|name| layout::is_claim_mark(name)) {
-        let id = file.strip_suffix(".lock").map(TaskId::new);
-        let (Some(Ok(id)), Ok(Some(note))) = (id, note(folder, file)) else {
-            continue;
-        };
-        let is_followed = if note.pid == std::process::id() {
-            let made = Timestamp::parse(&note.claimed_at);
-            made.is_some_and(|made| now.millis_since(made).abs() < FOLLOWING_TAKES)
-        } else {
-            is_alive(note.pid)
-        };
-        if is_followed {
-            continue;
-        }
-        // A task that cannot be read is for those to report who want it.
-        let task = folder.read(&format!("{id}.json")).ok().flatten();
-        let standing = standing(task.as_ref().map(|(text, _)| text.as_slice()));
-        if standing.has_ended() {
-            found.push((id, standing));
-        }
-    }
-    Ok(found)
-}
-
-fn note(folder: &Folder, file: &str) -> Result<Option<Note>, StoreFailure> {
-    let text = folder.read(file)?;
-    Ok(text.and_then(|(text, _)| pitcrew_core::json::read(&text).ok()))
-}
-
-fn is_alive(pid: u32) -> bool {
+pub(super) fn is_alive(pid: u32) -> bool {
     let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
         return false;
     };

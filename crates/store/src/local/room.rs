@@ -9,7 +9,7 @@ use std::io;
 use rustix::process::{Resource, getrlimit};
 
 /// Refuses a file that is to end at `end`, in bytes, if the system will not let it become so long.
-pub(super) fn expect(end: u64) -> io::Result<()> {
+pub(crate) fn expect(end: u64) -> io::Result<()> {
     match getrlimit(Resource::Fsize).current {
         Some(limit) if end > limit => Err(io::Error::new(
             io::ErrorKind::QuotaExceeded,

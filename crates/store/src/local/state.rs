@@ -11,7 +11,7 @@
 
 use std::fs::{File, TryLockError};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use pitcrew_core::loops::Mode;
 
@@ -91,7 +91,7 @@ impl Project {
     /// # Errors
     /// When the lock cannot be reached, or the file system has none.
     pub fn watch_with(&self, given: BorrowedFd<'_>) -> Result<Option<Watching>, StoreFailure> {
-        let path = self.state_dir().join(LOCK);
+        let path = self.monitor_lock();
         let Some(folder) = Folder::open(&self.state_dir())? else {
             return Ok(None);
         };
@@ -103,6 +103,12 @@ impl Project {
         }
         let file = given.as_fd().try_clone_to_owned().map_err(failed)?;
         take(File::from(file), &path)
+    }
+
+    /// Where the file is whose lock is the right to watch this project. A monitor has it as its standard input.
+    #[must_use]
+    pub fn monitor_lock(&self) -> PathBuf {
+        self.state_dir().join(LOCK)
     }
 
     /// Whether somebody watches this project. Changes nothing, and makes nobody wait.

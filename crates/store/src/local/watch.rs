@@ -62,15 +62,16 @@ fn is_telling(kind: EventKind) -> bool {
     }
 }
 
-/// Whether a folder may have come or gone, which then has to be looked into. Output that is written does not.
-fn moves_folders(kind: EventKind, path: &Path) -> bool {
+/// Whether a folder that is to be watched may have come or gone, which then has to be looked into. Output that is written
+/// does not, and a folder of one turn holds nothing else.
+fn moves_folders(kind: EventKind, team: &Path, path: &Path) -> bool {
     let may_move = !matches!(
         kind,
         EventKind::Create(CreateKind::File)
             | EventKind::Remove(RemoveKind::File)
             | EventKind::Modify(ModifyKind::Any | ModifyKind::Data(_) | ModifyKind::Other)
     );
-    may_move && path.extension().is_none()
+    may_move && path.extension().is_none() && sweep::may_be_watched(team, path)
 }
 
 fn listen(team: &Path, changes: &Arc<Changes>) -> Result<RecommendedWatcher, String> {
@@ -81,7 +82,7 @@ fn listen(team: &Path, changes: &Arc<Changes>) -> Result<RecommendedWatcher, Str
             for path in &event.paths {
                 match meaning(&team, path) {
                     Some(change) => changes.push(change),
-                    None if moves_folders(event.kind, path) => changes.wake(),
+                    None if moves_folders(event.kind, &team, path) => changes.wake(),
                     None => {}
                 }
             }

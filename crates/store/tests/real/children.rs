@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-use pitcrew_core::task::{Claimant, Readiness, Task};
+use pitcrew_core::task::{Claimant, Readiness, Status, Task};
 use pitcrew_core::time::Timestamp;
 use pitcrew_store::local::Creation;
 use pitcrew_store::{LocalStore, Log, Project, Rotation, Store, StoreExt, StoreFailure};
@@ -97,6 +97,7 @@ fn a_child_does_its_job() {
         ["append_until_full", pad] => append_until_full(&store, number(pad)),
         ["count", times, pad] => count(&store, number(times), number(pad)),
         ["claim", worker, tasks] => claim(&store, worker, number(tasks)),
+        ["end", tasks] => end(&store, number(tasks)),
         ["create", given] => match project.create_team(&name(given), &team()).unwrap() {
             Creation::Created(_) => acknowledge("created"),
             Creation::Taken(by) => acknowledge(by),
@@ -204,6 +205,37 @@ fn claim(store: &LocalStore, worker: &str, tasks: usize) {
         match claimed.unwrap() {
             Ok(()) => acknowledge(n),
             Err(refused) => assert_eq!(refused.code(), "not_pending"),
+        }
+    }
+}
+
+/// Claims and ends one task after the other, and settles every end but each third.
+fn end(store: &LocalStore, tasks: usize) {
+    let worker = name("w1");
+    let now = || Timestamp::from_millis(1_000);
+    for n in 0..tasks {
+        let (id, token) = (id(&n.to_string()), format!("w1-{n}"));
+        let claimant = Claimant {
+            name: &worker,
+            token: token.clone(),
+            lease_ms: None,
+            holding: 0,
+            limit: None,
+        };
+        let claimed = store.update(&id, |task: &mut Option<Task>| {
+            let task = task.as_mut().unwrap();
+            task.claim(&claimant, &Readiness::Ready, now())
+        });
+        claimed.unwrap().unwrap();
+        let ended = store.update(&id, |task: &mut Option<Task>| {
+            let task = task.as_mut().unwrap();
+            task.finish(&token, Status::Failed, None, now())
+        });
+        ended.unwrap().unwrap();
+        acknowledge(format_args!("ended {n}"));
+        if n % 3 != 2 {
+            store.settle(&id).unwrap();
+            acknowledge(format_args!("settled {n}"));
         }
     }
 }

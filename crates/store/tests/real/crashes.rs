@@ -4,10 +4,12 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use pitcrew_core::mailbox::{Line, read_record};
-use pitcrew_store::{Cursor, LocalStore, Log, Store, StoreExt};
+use pitcrew_core::task::{Status, Task};
+use pitcrew_core::time::Timestamp;
+use pitcrew_store::{Cursor, LocalStore, Log, Reach, Store, StoreExt};
 
 use super::children::{Running, command};
-use super::{Chance, Counter, name, project, rounds};
+use super::{Chance, Counter, id, name, project, rounds};
 
 const WRITERS: usize = 20;
 const EACH: usize = 200;
@@ -193,6 +195,57 @@ fn real_a_document_is_whole_and_never_goes_back_though_writers_are_killed() {
         .filter(|name| name.to_string_lossy().contains("tmp"))
         .collect();
     assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn real_what_a_killed_process_owes_is_listed_whenever_it_is_killed() {
+    const TASKS: usize = 30;
+    let mut chance = Chance::new();
+    for round in 0..rounds() * 4 {
+        let (dir, store) = project();
+        for n in 0..TASKS {
+            let id = id(&n.to_string());
+            let added = store.update(&id, |task: &mut Option<Task>| {
+                *task = Some(Task::new(&id, "", Timestamp::from_millis(0)));
+                Ok::<_, ()>(())
+            });
+            added.unwrap().unwrap();
+        }
+        let mut writer = Running::start(command(dir.path(), &["end", &TASKS.to_string()]));
+        let mut said: Vec<String> = Vec::new();
+        for _ in 0..=chance.below(50) {
+            said.extend(writer.next());
+        }
+        std::thread::sleep(std::time::Duration::from_micros(chance.below(3000)));
+        writer.kill();
+        said.extend(writer.finish().0);
+        let says = |what: &str, n: usize| said.contains(&format!("{what} {n}"));
+
+        let now = Timestamp::from_millis(2_000);
+        let owed = store.take_over_ended(Reach::Listed, now).unwrap();
+        let mut in_doubt = 0;
+        for n in 0..TASKS {
+            let id = id(&n.to_string());
+            let task = store.view::<Task>(&id).unwrap().unwrap();
+            let has_ended = task.status == Status::Failed;
+            assert!(has_ended || !says("ended", n), "round {round}: {n}");
+            let is_owed = owed.contains(&id);
+            if is_owed {
+                assert!(has_ended && !says("settled", n), "round {round}: {n}");
+            } else if has_ended && !says("settled", n) {
+                // Settled, and killed before it said so.
+                in_doubt += 1;
+            }
+            let mark = store.folder().join(format!("tasks/{n}.lock"));
+            assert_eq!(is_owed, has_ended && mark.exists(), "round {round}: {n}");
+        }
+        assert!(in_doubt <= 1, "round {round}: {said:?}");
+        for id in &owed {
+            store.settle(id).unwrap();
+        }
+        let list = std::fs::read_dir(store.folder().join("tasks/.owed"));
+        assert_eq!(list.map_or(0, Iterator::count), 0, "round {round}");
+    }
 }
 
 /// What a follower has met, as `(writer, number)`, and how many lines were no record.

@@ -1,6 +1,7 @@
 //! What goes wrong in the field, F1 to F9.
 
 use super::*;
+use proptest::prelude::*;
 
 #[test]
 fn f1_ten_calls_of_sixty_cents_share_one_dollar_and_one_is_admitted() {
@@ -366,4 +367,72 @@ fn a_renewed_reservation_outlives_its_time_and_those_around_it_do_not() {
     assert_eq!(lapsed(limiter.sweep(at(2 * ttl - 1))), [long]);
     let text = serde_json::to_string(&limiter).unwrap();
     assert_eq!(serde_json::from_str::<Limiter>(&text).unwrap(), limiter);
+}
+
+#[test]
+fn a_pause_of_a_clock_that_was_ahead_holds_nobody() {
+    const YEAR: i64 = 365 * 24 * 60 * 60 * 1_000;
+    let mut limiter = tpm(100);
+    limiter.pause(at(YEAR + 3_600_000), "usage limit", at(YEAR));
+    assert_eq!(limiter.status(at(0)).pause, None);
+    // The minute that counts starts anew as well, so the clock is noticed first.
+    assert_eq!(ask(&mut limiter, 0, "ada", 1, None), Ok(1));
+    let bob = name("bob");
+    let late = Ask {
+        jitter_ms: 60_000,
+        ..Ask::new(&bob, 1)
+    };
+    let refused = refusal(&mut limiter, 30_000, &late);
+    assert_eq!(
+        refused.code(),
+        "rate_limited",
+        "who comes back waits its own while"
+    );
+    // A pause as long as a provider says holds, however long that is.
+    let mut limiter = tpm(100);
+    limiter.pause(at(YEAR), "usage limit", at(0));
+    assert_eq!(
+        ask(&mut limiter, 1_000, "ada", 1, None),
+        Err("rate_limited")
+    );
+    assert_eq!(
+        ask(&mut limiter, YEAR - 1, "ada", 1, None),
+        Err("rate_limited")
+    );
+    // So does one under a clock that was put right by a little.
+    assert_eq!(
+        ask(&mut limiter, -3_600_000, "ada", 1, None),
+        Err("rate_limited")
+    );
+}
+
+#[test]
+fn a_reservation_of_a_clock_that_was_ahead_lapses_in_its_time() {
+    const YEAR: i64 = 365 * 24 * 60 * 60 * 1_000;
+    let mut limiter = budget("1.00");
+    assert_eq!(ask(&mut limiter, YEAR, "ada", 1, Some("0.90")), Ok(1));
+    assert_eq!(
+        ask(&mut limiter, 0, "bob", 1, Some("0.50")),
+        Err("budget_exceeded")
+    );
+    let lapses = i64::try_from(limiter.limits().reservation_ttl_ms).unwrap();
+    limiter.sweep(at(0));
+    assert_eq!(ask(&mut limiter, lapses, "bob", 1, Some("0.50")), Ok(2));
+}
+
+proptest! {
+    #[test]
+    fn no_pause_holds_for_longer_than_twice_its_length_from_any_instant(
+        since in any::<i32>(), length in 1_i64..10_000_000_000, looked in any::<i32>(),
+    ) {
+        let (since, looked) = (at(i64::from(since) * 1_000), at(i64::from(looked) * 1_000));
+        let until = since.plus_millis(length);
+        let pause = Pause { since, until, why: String::new() };
+        if pause.holds(looked) {
+            prop_assert!(until.millis_since(looked) <= 2 * length + 60_000);
+        } else {
+            prop_assert!(looked >= until || since.millis_since(looked) > length);
+        }
+        prop_assert!(pause.holds(since) && !pause.holds(until));
+    }
 }

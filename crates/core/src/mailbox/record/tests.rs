@@ -66,7 +66,13 @@ fn a4_what_is_a_message_is_shown_whatever_its_line_looks_like() {
     );
     check(
         whole.replacen('x', r"\ud800 \ud83c\udf89", 1),
-        Line::Message(bare("1", "\u{FFFD} \u{1F389}"), None),
+        Line::Message(
+            Message {
+                body: Body::of_json(r#""\ud800 \ud83c\udf89""#).unwrap(),
+                ..bare("1", "")
+            },
+            None,
+        ),
     );
     check(
         b"{\"id\":\"1\",\"from\":\"a\",\"to\":\"b\",\"body\":\"\xFF\",\"timestamp\":\"t\"}",

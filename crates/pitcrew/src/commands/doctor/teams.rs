@@ -157,6 +157,11 @@ fn left_behind(about: &str, board: &TaskBoard, oddities: &[Oddity], findings: &m
                 format!("{} is a link, or no plain file", path.display()),
                 "remove it; pitcrew follows no link inside a team's folder",
             ),
+            Oddity::Shared { path } => findings.bad(
+                about,
+                format!("{} has a second name (a hard link)", path.display()),
+                "nothing is appended to it: put a copy of it in its place, under a name of its own",
+            ),
             Oddity::Mark { .. } | Oddity::Open { .. } => {}
         }
     }

@@ -93,14 +93,10 @@ impl Run for Check {
             true => Some(git.work_tree()?),
             false => None,
         };
-        let said = match self.hook {
-            true => Some(ToolUse::parse(&read_stdin()?)?),
-            false => None,
-        };
-        let project = match &said {
-            Some(said) => context.project(said.cwd())?,
-            None => project(context, tree.as_ref())?,
-        };
+        if self.hook {
+            return before_edit(context, &read_stdin()?);
+        }
+        let project = project(context, tree.as_ref())?;
         let tables = tables(context, &project)?;
         let is_held = |file: &FilePath, below: Below| {
             let mut claims = tables.iter().flat_map(Table::others);
@@ -135,10 +131,7 @@ impl Run for Check {
                     false => edited(file, spans, &here)?,
                 }]
             }
-            (None, _, None, None) => match &said {
-                Some(said) => said.changes(context, &project)?,
-                None => Vec::new(),
-            },
+            (None, _, None, None) => Vec::new(),
         };
         let conflicts = conflicts(&tables, &changes);
         if conflicts.is_empty() {
@@ -148,13 +141,24 @@ impl Run for Check {
             true => LinesHeld::by_commit(conflicts, &speaker(&tables)),
             false => LinesHeld::by_edit(conflicts),
         };
-        if said.is_some() {
-            // Whoever reads this is a model: its CLI hands it what stands on standard error.
-            context.ui.say(&format!("{facts}\nNext: {}", facts.next));
-            return Ok(Exit::Usage);
-        }
         Err(Refusal::LinesHeld(facts.into()).into())
     }
+}
+
+/// Asks of what an agent CLI tells its hook.
+pub(super) fn before_edit(context: &mut Context<'_>, said: &str) -> Result<Exit, Halt> {
+    let said = ToolUse::parse(said)?;
+    let project = context.project(said.cwd())?;
+    let tables = tables(context, &project)?;
+    let changes = said.changes(context, &project)?;
+    let conflicts = conflicts(&tables, &changes);
+    if conflicts.is_empty() {
+        return Ok(nothing(context, &tables));
+    }
+    let facts = LinesHeld::by_edit(conflicts);
+    // Whoever reads this is a model: its CLI hands it what stands on standard error.
+    context.ui.say(&format!("{facts}\nNext: {}", facts.next));
+    Ok(Exit::Usage)
 }
 
 /// Who is told what to do: a member, or else whoever started the team.

@@ -6,6 +6,8 @@ use pitcrew_core::Name;
 use pitcrew_core::mailbox::Message;
 use pitcrew_core::visible::{Lines, visible};
 use pitcrew_runtime::desk::{Desk, Entry as Mail, MailReport, NotDone, Which};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::cli::failed_answer;
@@ -131,11 +133,14 @@ impl<'a> MessageStream<'a> {
             self.begin();
             self.any = true;
         }
-        let value = value_of(mail);
+        let written = Written::of(mail);
         match self.layout {
-            Layout::Compact => self.ui.json_piece(&value.to_string()),
+            Layout::Compact => {
+                let text = serde_json::to_string(&written).unwrap_or_default();
+                self.ui.json_piece(&text);
+            }
             Layout::Pretty => {
-                let text = serde_json::to_string_pretty(&value).unwrap_or_default();
+                let text = serde_json::to_string_pretty(&written).unwrap_or_default();
                 for line in text.lines() {
                     self.ui.raw(b"\n    ");
                     self.ui.json_piece(line);
@@ -177,8 +182,36 @@ impl<'a> MessageStream<'a> {
     }
 }
 
+/// A message as it is answered: its body exactly, also where that is no Unicode.
+struct Written {
+    object: serde_json::Map<String, Value>,
+    exact_body: Option<Box<RawValue>>,
+}
+
+impl Written {
+    fn of(mail: &Mail) -> Self {
+        Self {
+            object: object_of(mail),
+            exact_body: mail.message.body.exact(),
+        }
+    }
+}
+
+impl Serialize for Written {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.object.len()))?;
+        for (key, value) in &self.object {
+            match &self.exact_body {
+                Some(exact) if key == "body" => map.serialize_entry(key, exact)?,
+                _ => map.serialize_entry(key, value)?,
+            }
+        }
+        map.end()
+    }
+}
+
 /// The message as it stands in the log, its type in front, with its acknowledgement.
-fn value_of(mail: &Mail) -> Value {
+fn object_of(mail: &Mail) -> serde_json::Map<String, Value> {
     let raw: Result<serde_json::Map<String, Value>, _> = pitcrew_core::json::read(&mail.line);
     let mut object = serde_json::Map::new();
     object.insert("type".to_string(), "message".into());
@@ -194,5 +227,5 @@ fn value_of(mail: &Mail) -> Value {
     if mail.dead {
         object.insert("deadLettered".to_string(), true.into());
     }
-    Value::Object(object)
+    object
 }

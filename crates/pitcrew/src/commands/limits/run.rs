@@ -2,13 +2,15 @@
 //!
 //! | the command | what is booked |
 //! |---|---|
-//! | cannot be started | nothing: the reservation is given back |
+//! | cannot be started, or is not wanted any more | nothing: the reservation is given back |
 //! | reports what it used | that |
 //! | reports nothing, or nonsense | the estimate, because it may have called the model |
 //!
 //! The reservation is renewed as long as the command runs, however long that is.
 //!
-//! The command's output is handed on as it comes. It runs as a group of its own, reads nothing, and ends with us.
+//! The command's output is handed on as it comes. It runs as a group of its own, reads nothing, and ends with us: whoever
+//! interrupts us has it asked to end, and killed the second time or by a SIGQUIT. From before the reservation on no
+//! signal that can be caught leaves it behind.
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -71,6 +73,7 @@ impl Run for RunCommand {
         let me = context.me(&team)?;
         // Before anything is set aside: what is reported cannot be priced later by a file that makes no sense.
         let prices = prices::load(context)?;
+        let mut watch = Watch::begin()?;
         let Some(admission) = self.call.admitted(context, &team, &me)? else {
             return Ok(Exit::Interrupted);
         };
@@ -88,10 +91,52 @@ impl Run for RunCommand {
             file: format!("usage-{}.json", team.desk().fresh_id()?),
         };
         job.files.write(&job.file, b"")?;
-        let done = job.carry_out(context, &self.command);
+        let done = job.carry_out(context, &mut watch, &self.command);
         job.files.remove(&job.file)?;
         done
     }
+}
+
+/// What a command is followed with.
+struct Watch {
+    runtime: tokio::runtime::Runtime,
+    interrupts: Interrupts,
+}
+
+impl Watch {
+    fn begin() -> Result<Self, Halt> {
+        let system = |what: &'static str| {
+            move |refused: std::io::Error| Halt::System {
+                what,
+                why: refused.to_string(),
+            }
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(system("start the timers"))?;
+        let interrupts = {
+            let _inside = runtime.enter();
+            Interrupts::listen().map_err(system("listen for Ctrl-C"))?
+        };
+        Ok(Self {
+            runtime,
+            interrupts,
+        })
+    }
+
+    /// Whether somebody wanted the end before the command was started.
+    fn is_unwanted(&mut self) -> bool {
+        let come = self.interrupts.come();
+        self.runtime.block_on(come).is_some()
+    }
+}
+
+/// How a command ended, the end of what it printed, and whether somebody wanted it to end.
+struct Done {
+    ended: Ended,
+    printed: Vec<u8>,
+    interrupted: bool,
 }
 
 /// One command inside the limits.
@@ -107,18 +152,27 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    fn carry_out(&self, context: &mut Context<'_>, command: &[OsString]) -> Result<Exit, Halt> {
-        let ended = match self.start(context, command) {
-            Ok(ended) => ended,
+    fn carry_out(
+        &self,
+        context: &mut Context<'_>,
+        watch: &mut Watch,
+        command: &[OsString],
+    ) -> Result<Exit, Halt> {
+        if watch.is_unwanted() {
+            self.give_back()?;
+            context
+                .ui
+                .say("interrupted before the command was started; nothing is booked");
+            return Ok(Exit::Interrupted);
+        }
+        let done = match self.start(context, watch, command) {
+            Ok(done) => done,
             Err(halt) => {
-                if let Some(id) = self.id {
-                    self.team.desk().release_reservation(id, self.member)?;
-                }
+                self.give_back()?;
                 return Err(halt);
             }
         };
-        let (ended, printed, interrupted) = ended;
-        let reported = match self.reported(&printed) {
+        let reported = match self.reported(&done.printed) {
             Ok(reported) => reported,
             Err(refused) => {
                 context
@@ -128,55 +182,61 @@ impl Job<'_> {
             }
         };
         let recorded = self.settle(reported.as_ref())?;
-        if let Some(recorded) = &recorded {
-            say(context.ui, &recorded.events);
-            context.ui.say(&settle::in_words(recorded));
-        }
+        self.tell(context, &done.ended, recorded.as_ref());
+        let ended = &done.ended;
         if context.ui.json {
             let answer = json!({
-                "ok": ended.is_success(), "how": ended.how, "reservation": self.id,
-                "reported": reported.is_some(), "recorded": recorded,
+                "ok": ended.is_success(), "how": ended.how, "interrupted": done.interrupted,
+                "reservation": self.id, "reported": reported.is_some(), "recorded": recorded,
             });
             context.ui.json(&answer, Layout::Compact);
         }
-        Ok(match (ended.is_success(), interrupted) {
+        Ok(match (ended.is_success(), done.interrupted) {
             (_, true) => Exit::Interrupted,
             (true, false) => Exit::Done,
             (false, false) => Exit::RunFailed,
         })
     }
 
-    /// Runs the command to its end. Answers how it ended, the end of what it printed, and whether somebody wanted it
-    /// to end.
+    fn give_back(&self) -> Result<(), Halt> {
+        if let Some(id) = self.id {
+            self.team.desk().release_reservation(id, self.member)?;
+        }
+        Ok(())
+    }
+
+    /// Says what is left of the command and what was booked for it.
+    fn tell(&self, context: &mut Context<'_>, ended: &Ended, recorded: Option<&Recorded>) {
+        let remaining = ended.leftovers.remaining;
+        if remaining > 0 {
+            let words = format!("{remaining} of its processes run on, for they cannot be ended");
+            context.ui.say(&words);
+        }
+        if let Some(recorded) = recorded {
+            say(context.ui, &recorded.events);
+            context.ui.say(&settle::in_words(recorded));
+        }
+    }
+
+    /// Runs the command to its end.
     fn start(
         &self,
         context: &mut Context<'_>,
+        watch: &mut Watch,
         command: &[OsString],
-    ) -> Result<(Ended, Vec<u8>, bool), Halt> {
-        let system = |what: &'static str| move |why: String| Halt::System { what, why };
-        let Some((program, arguments)) = command.split_first() else {
-            return Err(Halt::Usage("which command?".to_string()));
-        };
-        let own = Environment::all_of(context.environment.variables());
-        let mark = Mark::new(&self.team.desk().fresh_id()?)
-            .map_err(|refused| system("mark the command")(refused.to_string()))?
-            .inside(own.value(Mark::VARIABLE));
-        let environment = own.set(VARIABLE, self.files.path(&self.file));
-        let capture = |stream| Capture::tail_only(LARGEST_REPORT).heard_by(hand_on(stream));
-        let launch = Launch::new(program, &context.environment.cwd, environment, mark)
-            .args(arguments)
-            .stdout(capture(Stream::Stdout))
-            .stderr(capture(Stream::Stderr));
+    ) -> Result<Done, Halt> {
+        let launch = self.launch(context, command)?;
         context.ui.flush();
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(|refused| system("start the timers")(refused.to_string()))?;
+        let Watch {
+            runtime,
+            interrupts,
+        } = watch;
         runtime.block_on(async {
-            let mut interrupts = Interrupts::listen()
-                .map_err(|refused| system("listen for Ctrl-C")(refused.to_string()))?;
-            let group = Group::spawn(launch, Arc::new(SystemClock))
-                .map_err(|refused| system("start the command")(refused.to_string()))?;
+            let group =
+                Group::spawn(launch, Arc::new(SystemClock)).map_err(|refused| Halt::System {
+                    what: "start the command",
+                    why: refused.to_string(),
+                })?;
             let mut interrupted = false;
             let mut alive = Pulse::every(self.renewals());
             let ended = loop {
@@ -186,15 +246,42 @@ impl Job<'_> {
                     wish = interrupts.next() => {
                         interrupted = true;
                         match wish.urgency {
-                            Urgency::First => group.stop(),
-                            Urgency::Second | Urgency::Further(_) => group.kill(),
+                            Urgency::First => {
+                                context.ui.say("interrupted: the command is asked to end; once more kills it");
+                                group.stop();
+                            }
+                            Urgency::Second | Urgency::Further(_) => {
+                                context.ui.say("interrupted: the command is killed");
+                                group.kill();
+                            }
                         }
                     }
                 }
             };
             let printed = group.tail(Stream::Stdout, LARGEST_REPORT);
-            Ok((ended, printed, interrupted))
+            Ok(Done { ended, printed, interrupted })
         })
+    }
+
+    /// The command as it is started.
+    fn launch(&self, context: &Context<'_>, command: &[OsString]) -> Result<Launch, Halt> {
+        let Some((program, arguments)) = command.split_first() else {
+            return Err(Halt::Usage("which command?".to_string()));
+        };
+        let own = Environment::all_of(context.environment.variables());
+        let mark = Mark::new(&self.team.desk().fresh_id()?)
+            .map_err(|refused| Halt::System {
+                what: "mark the command",
+                why: refused.to_string(),
+            })?
+            .inside(own.value(Mark::VARIABLE));
+        let environment = own.set(VARIABLE, self.files.path(&self.file));
+        let capture = |stream| Capture::tail_only(LARGEST_REPORT).heard_by(hand_on(stream));
+        let launch = Launch::new(program, &context.environment.cwd, environment, mark)
+            .args(arguments)
+            .stdout(capture(Stream::Stdout))
+            .stderr(capture(Stream::Stderr));
+        Ok(launch)
     }
 
     /// How often the reservation is renewed while the command runs: three times before it would lapse.

@@ -58,24 +58,50 @@ pub(super) fn write(ui: &mut Ui, here: &Path, report: &Report) {
             .left
             .map_or_else(String::new, |left| format!(", {left} left"));
         ui.line(&format!(
-            "spent    {} and {} tokens in all{left} (pitcrew limits status --team {})",
-            spending.spent, spending.tokens, report.team
+            "spent    {} and {} tokens in all{left}{}",
+            spending.spent,
+            spending.tokens,
+            at_hand(report, "limits status")
         ));
     }
     mail(ui, report);
-    let folder = report.folder.strip_prefix(here).unwrap_or(&report.folder);
-    ui.line(&format!(
-        "outputs  {}/workers/<member>/turn-*",
-        folder.display()
-    ));
-    let ended = |task: &&TaskResult| matches!(task.status, Status::Completed | Status::Failed);
-    if let Some(last) = report.tasks.iter().rfind(ended) {
+    if let Some(folder) = &report.folder {
+        outputs(ui, folder.strip_prefix(here).unwrap_or(folder), report);
+    }
+    let shown = |task: &&TaskResult| {
+        matches!(task.status, Status::Completed | Status::Failed) && !task.gone
+    };
+    if let Some(last) = report.tasks.iter().rfind(shown) {
         ui.line(&format!(
             "results  pitcrew task show {} --result --team {}",
             last.task, report.team
         ));
     }
     verdict(ui, report);
+}
+
+/// How to look at something of the team with a command, as long as the team is there.
+fn at_hand(report: &Report, command: &str) -> String {
+    match &report.folder {
+        Some(_) => format!(" (pitcrew {command} --team {})", report.team),
+        None => String::new(),
+    }
+}
+
+/// Where outputs stand, and whose are not there any more.
+fn outputs(ui: &mut Ui, folder: &Path, report: &Report) {
+    if report.members.iter().any(|member| member.folder.is_some()) {
+        ui.line(&format!(
+            "outputs  {}/workers/<member>/turn-*",
+            folder.display()
+        ));
+    }
+    for member in report.members.iter().filter(|member| member.lost_outputs) {
+        ui.line(&format!(
+            "{}: nothing that it printed is there any more",
+            member.member
+        ));
+    }
 }
 
 fn table(ui: &mut Ui, report: &Report) {
@@ -149,8 +175,9 @@ fn mail(ui: &mut Ui, report: &Report) {
     let mut unread: Vec<String> = Vec::new();
     if report.leader_unread > 0 {
         unread.push(format!(
-            "you {} (pitcrew inbox --team {})",
-            report.leader_unread, report.team
+            "you {}{}",
+            report.leader_unread,
+            at_hand(report, "inbox")
         ));
     }
     for member in report.members.iter().filter(|member| member.unread > 0) {
@@ -160,7 +187,7 @@ fn mail(ui: &mut Ui, report: &Report) {
         ui.line(&format!("unread   {}", unread.join(", ")));
     }
     for member in &report.members {
-        if member.dead_letters > 0 {
+        if member.dead_letters > 0 && report.folder.is_some() {
             let letters = usize::try_from(member.dead_letters).unwrap_or(usize::MAX);
             ui.line(&format!(
                 "{} could not cope with {}: pitcrew inbox --dead --as {} --team {}",

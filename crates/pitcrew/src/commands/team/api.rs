@@ -3,9 +3,13 @@
 //! Answers stand on standard output as one object, pretty with `--json` and on one line without. A request that is
 //! not done answers `{ok:false, …}` with exit status 1, whatever the reason: callers look at the object.
 
+use std::collections::BTreeMap;
+
+use pitcrew_core::mailbox::Body;
 use pitcrew_core::name::LEADER;
 use pitcrew_core::refusal::NameKind;
 use pitcrew_core::{Name, Refusal};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use crate::cli::{Entry, Run, failed_answer};
@@ -153,6 +157,8 @@ pub(crate) struct Api {
 struct Call<'c, 'a> {
     context: &'c mut Context<'a>,
     fields: Map<String, Value>,
+    /// The body as it is given, where its text is not all of it.
+    exact_body: Option<Body>,
     layout: Layout,
 }
 
@@ -178,9 +184,9 @@ impl Run for Api {
             let words = format!("Unknown team api command: {name}");
             return Ok(misunderstood(context.ui, &words));
         };
-        let (fields, is_object) = match parse(&text) {
-            Ok(Value::Object(fields)) => (fields, true),
-            Ok(_) => (Map::new(), false),
+        let (fields, exact_body, is_object) = match parse(&text) {
+            Ok((Value::Object(fields), exact_body)) => (fields, exact_body, true),
+            Ok(_) => (Map::new(), None, false),
             Err(why) => {
                 let words = format!("invalid --input JSON: {why}");
                 return Ok(misunderstood(context.ui, &words));
@@ -189,6 +195,7 @@ impl Run for Api {
         let mut call = Call {
             context,
             fields,
+            exact_body,
             layout,
         };
         let answered = if is_object {
@@ -207,14 +214,21 @@ impl Run for Api {
     }
 }
 
-/// A lone surrogate is text to the reference, so it is text here; nothing else is mended.
-fn parse(text: &str) -> Result<Value, serde_json::Error> {
-    serde_json::from_str(text).or_else(|refused| {
-        match pitcrew_core::json::repair(text.as_bytes()) {
-            Some(mended) => serde_json::from_str(&mended),
+/// A lone surrogate is text to the reference, so it is text here; nothing else is mended. Of the body it is kept.
+fn parse(text: &str) -> Result<(Value, Option<Body>), serde_json::Error> {
+    match serde_json::from_str(text) {
+        Ok(value) => Ok((value, None)),
+        Err(refused) => match pitcrew_core::json::repair(text.as_bytes()) {
+            Some(mended) => Ok((serde_json::from_str(&mended)?, exact_body(text))),
             None => Err(refused),
-        }
-    })
+        },
+    }
+}
+
+/// The body in a request that only the mending reader takes.
+fn exact_body(text: &str) -> Option<Body> {
+    let fields: BTreeMap<String, &RawValue> = serde_json::from_str(text).ok()?;
+    Body::of_json(fields.get("body")?.get()).ok()
 }
 
 /// Whether a command line, without its first word, is one of this interface.

@@ -1,4 +1,4 @@
-//! `team monitor`: the one background process that prompts idle panes while a loop mode is active.
+//! `team monitor`: the one background process that prompts idle panes while a loop mode is active, and starts members again.
 
 use std::os::fd::AsFd;
 

@@ -107,7 +107,12 @@ pub(crate) fn answer(status: &TeamStatus, standings: &[Standing]) -> Value {
     if let Some(at) = &status.shut_down_at {
         snapshot["shutdownAt"] = at.as_str().into();
     }
-    json!({ "ok": true, "config": status.team_as_written, "snapshot": snapshot })
+    let mut config = status.team_as_written.clone();
+    if config.is_object() {
+        // Others may have left it out, or changed the list without it.
+        config["workerCount"] = status.team.workers.len().into();
+    }
+    json!({ "ok": true, "config": config, "snapshot": snapshot })
 }
 
 fn standing_of<'a>(standings: &'a [Standing], member: &str) -> Option<&'a Standing> {
@@ -127,7 +132,9 @@ fn write(ui: &mut Ui, status: &TeamStatus, standings: &[Standing]) {
     let session = team.tmux_session.as_deref().unwrap_or("-");
     ui.line(&format!(
         "team {} ({}, {} workers)",
-        team.name, team.role, team.worker_count
+        team.name,
+        team.role,
+        team.workers.len()
     ));
     ui.line(&format!("session {session}"));
     ui.line("");

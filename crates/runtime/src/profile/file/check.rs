@@ -140,6 +140,7 @@ pub(in crate::profile) fn build(
         limits: file.limits,
         pane: file.pane,
         mcp: file.mcp,
+        hooks: file.hooks,
     })
 }
 

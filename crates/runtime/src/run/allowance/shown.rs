@@ -10,15 +10,18 @@
 
 use std::collections::BTreeMap;
 
-use pitcrew_core::price::Micros;
+use pitcrew_core::price::{Micros, Price, PriceTable};
 
 use super::super::event::TurnOutcome;
 use super::super::outfit::Gear;
 use super::LAST_TURNS;
 
-/// The prices that were seen, by profile and model.
-#[derive(Debug, Default)]
-pub(in super::super) struct Shown(BTreeMap<(String, Option<String>), Prices>);
+/// The prices that were seen, by profile and model, and those of models.
+#[derive(Debug)]
+pub(in super::super) struct Shown {
+    seen: BTreeMap<(String, Option<String>), Prices>,
+    models: PriceTable,
+}
 
 #[derive(Debug, Default)]
 struct Prices {
@@ -29,14 +32,27 @@ struct Prices {
 }
 
 impl Shown {
+    /// Nothing was seen yet, and models cost so much.
+    pub(in super::super) fn with(models: PriceTable) -> Self {
+        Self {
+            seen: BTreeMap::new(),
+            models,
+        }
+    }
+
+    /// The price of a member's model, if it names one that is known.
+    pub(super) fn price(&self, gear: &Gear) -> Option<&Price> {
+        self.models.find(gear.entry.model.as_deref()?)
+    }
+
     /// The most that one of the last turns like the member's cost.
     pub(super) fn most(&self, gear: &Gear) -> Option<Micros> {
-        self.0.get(&like(gear))?.last.iter().max().copied()
+        self.seen.get(&like(gear))?.last.iter().max().copied()
     }
 
     /// Takes in what a turn cost, or that nobody knows.
     pub(super) fn note(&mut self, gear: &Gear, cost: Option<Micros>, outcome: TurnOutcome) {
-        let prices = self.0.entry(like(gear)).or_default();
+        let prices = self.seen.entry(like(gear)).or_default();
         let Some(cost) = cost else {
             let came_to_its_end = matches!(outcome, TurnOutcome::Succeeded | TurnOutcome::Refused);
             // One that was cut off has had no time to say it.
@@ -52,7 +68,7 @@ impl Shown {
 
     /// Why a member can have no turn under a budget.
     pub(super) fn why_never(&self, gear: &Gear) -> Option<String> {
-        let prices = self.0.get(&like(gear))?;
+        let prices = self.seen.get(&like(gear))?;
         (prices.silent >= LAST_TURNS).then(|| {
             format!(
                 "what a turn of profile {} costs is not known, so no budget can hold it: its agent does not say it, \

@@ -9,6 +9,7 @@
 use pitcrew_core::Timestamp;
 use pitcrew_core::claim::EndCause;
 use pitcrew_core::limiter::Limits;
+use pitcrew_core::price::Micros;
 
 use super::super::ending::TurnResult;
 use super::super::event::{Fact, Spending, TurnOutcome};
@@ -22,6 +23,8 @@ use crate::desk::Desk;
 pub(super) struct Seen {
     limits: Limits,
     pause: Option<Timestamp>,
+    /// The money that is set aside.
+    reserved: Micros,
 }
 
 impl Driver<'_> {
@@ -32,7 +35,8 @@ impl Driver<'_> {
             &self.ground.store,
             &*self.tools.clock,
             &self.tools.entropy,
-        );
+        )
+        .noting(&self.unsaid);
         let gear = &mut self.gears[seat];
         let turn = gear.turn.as_mut();
         let allowance = turn.and_then(|turn| turn.allowance.take());
@@ -51,6 +55,7 @@ impl Driver<'_> {
             let why = own::in_full(&failed);
             self.note(format!("what {name} used cannot be booked: {why}"));
         }
+        self.reprice_running();
         if let Some(fault) = &result.usage_fault {
             let profile = &self.gears[seat].entry.profile;
             self.note(format!(
@@ -71,6 +76,28 @@ impl Driver<'_> {
             | TurnOutcome::Limited
             | TurnOutcome::HeldBack
             | TurnOutcome::SessionLost => {}
+        }
+    }
+
+    /// Lets the turns that run hold what is known of their price by now.
+    fn reprice_running(&mut self) {
+        for seat in 0..self.gears.len() {
+            let desk = Desk::new(
+                &self.setup.file.name,
+                &self.ground.store,
+                &*self.tools.clock,
+                &self.tools.entropy,
+            )
+            .noting(&self.unsaid);
+            let gear = &mut self.gears[seat];
+            let done = allowance::reprice(&desk, gear, &self.shown, &self.limits.limits);
+            if let Err(failed) = done {
+                let name = self.gears[seat].name();
+                let why = own::in_full(&failed);
+                self.note(format!(
+                    "what is set aside for {name} stays as it is: {why}"
+                ));
+            }
         }
     }
 
@@ -110,11 +137,16 @@ impl Driver<'_> {
         let seen = Seen {
             limits: limiter.limits().clone(),
             pause: status.pause.map(|pause| pause.until),
+            reserved: status.reserved.cost,
         };
         let reason = status.pause.map(|pause| pause.why.clone());
         let before = std::mem::replace(&mut self.limits, seen.clone());
         if before.limits != seen.limits {
+            self.reprice_running();
             self.handle(Event::LimitsChanged);
+        } else if seen.reserved < before.reserved {
+            self.reprice_running();
+            self.handle(Event::BooksChanged);
         }
         match (before.pause, seen.pause) {
             (before, Some(until)) if before != Some(until) => {

@@ -12,13 +12,13 @@ use super::super::post;
 use super::super::scheduler::{Event, MailSeen, SeatNo};
 use super::{CHANGES, Driver};
 use crate::clock::Disturbance;
-use crate::desk::{NotDone, TaskBoard};
+use crate::desk::{NotDone, Sight, TaskBoard};
 
 /// How long the watching thread sits in one call.
 const SITTING: Duration = Duration::from_secs(1);
 
-/// Up to so many changed tasks are looked at one by one.
-const MOST_SINGLE_LOOKS: usize = 8;
+/// So many times the changed tasks, and the whole board is looked at instead of each of them.
+const WHOLE_BOARD: usize = 4;
 
 impl Driver<'_> {
     pub(super) fn changed(&mut self, changes: Result<Vec<Change>, StoreFailure>) {
@@ -43,7 +43,8 @@ impl Driver<'_> {
                 tasks.push(id.clone());
             }
         }
-        if all || tasks.len() > MOST_SINGLE_LOOKS {
+        let known = self.scheduler.board().tasks.len();
+        if all || tasks.len().saturating_mul(WHOLE_BOARD) > known.max(WHOLE_BOARD * 8) {
             self.look_at_board();
         } else {
             self.look_at_tasks(&tasks);
@@ -110,18 +111,18 @@ impl Driver<'_> {
         self.handle(Event::Board(board));
     }
 
-    /// Looks at some tasks only, which is cheaper than at the whole board.
+    /// Looks at some tasks only, which costs the same however many there are.
     pub(super) fn look_at_tasks(&mut self, tasks: &[TaskId]) {
-        if tasks.is_empty() {
-            return;
-        }
-        let mut board = self.scheduler.board().clone();
-        let desk = self.desk();
-        let looked = tasks
-            .iter()
-            .try_for_each(|id| desk.look_again(&mut board, id));
-        if self.attempt(looked).is_some() {
-            self.see(board);
+        for id in tasks {
+            let sight = self.desk().look_at_task(id);
+            let Some(sight) = self.attempt(sight) else {
+                return;
+            };
+            if sight == Sight::Gone {
+                let gone = self.scheduler.task(id.as_str()).cloned();
+                self.vanished.extend(gone);
+            }
+            self.handle(Event::Task(id.to_string(), sight));
         }
     }
 

@@ -1,24 +1,34 @@
 //! The end of a run: what came of every task and every member, and the word in `run.json`.
 
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
 use pitcrew_core::claim::EndCause;
+use pitcrew_core::roster::Team;
 use pitcrew_core::task::{Readiness, Status, Task};
 use pitcrew_core::{Name, Timestamp};
 
 use super::super::event::{self, MemberResult, Outcome, Report, TaskResult};
 use super::super::founding;
+use super::super::outfit::Gear;
 use super::super::scheduler::{Ending, Finish, MailSeen, SeatNo, SeatState, SeatView, StopReason};
+use super::super::turn::TURN_FOLDER;
 use super::super::{own, post};
 use super::Driver;
 use crate::desk::{NotDone, TaskBoard};
+use pitcrew_store::StoreExt;
 
 impl Driver<'_> {
     /// Closes the run. What can no longer be read is reported as it was last seen.
     pub(super) fn finish(mut self, finish: &Finish) -> Report {
         let now = self.now();
         let board = self.desk().tasks();
-        let mut board = self
-            .attempt(board)
-            .unwrap_or_else(|| self.scheduler.board().clone());
+        let board = self.attempt(board);
+        let there: BTreeSet<String> = board
+            .iter()
+            .flat_map(|board| board.tasks.iter().map(|task| task.id.clone()))
+            .collect();
+        let mut board = board.unwrap_or_else(|| self.scheduler.board().clone());
         if self.broken.is_some() {
             for task in std::mem::take(&mut self.vanished) {
                 if board.tasks.iter().all(|known| known.id != task.id) {
@@ -37,6 +47,7 @@ impl Driver<'_> {
         }
         let closed = founding::over(&self.ground.store, &self.ground.run, word, now.wall);
         self.attempt(closed);
+        self.write_down_the_end(word);
         let unread = self.desk().count_unread(&Name::leader());
         let leader_unread = self.attempt(unread).unwrap_or(self.leader_unread);
         let mut mail = Vec::with_capacity(self.gears.len());
@@ -62,7 +73,10 @@ impl Driver<'_> {
         tasks.sort_by_key(|task| place(task));
         let tasks = tasks
             .into_iter()
-            .map(|task| self.task_result(&board, task))
+            .map(|task| TaskResult {
+                gone: !there.contains(&task.id),
+                ..self.task_result(&board, task)
+            })
             .collect();
         let seats = self.scheduler.view(now).zip(mail);
         let members = seats
@@ -89,8 +103,15 @@ impl Driver<'_> {
             shut_down_at: self.shut_down_at.clone(),
             unfinished: self.unfinished.clone(),
             left_running: self.left_running.clone(),
-            folder: self.ground.store.folder().to_path_buf(),
+            folder: self.standing_folder(),
         }
+    }
+
+    /// The team's folder, if the team is still there.
+    fn standing_folder(&self) -> Option<PathBuf> {
+        let store = &self.ground.store;
+        let is_there = matches!(store.view::<Team>(&()), Ok(Some(_)));
+        is_there.then(|| store.folder().to_path_buf())
     }
 
     fn why_broken(&self, broken: &NotDone) -> String {
@@ -116,7 +137,7 @@ impl Driver<'_> {
             member: gear.name().clone(),
             profile: gear.entry.profile.clone(),
             turns: view.turns,
-            restarts: view.restarts,
+            restarts: self.restarted.get(&seat).copied().unwrap_or(0),
             unread: mail.unread,
             dead_letters,
             unanswered: mail.from_leader + mail.from_peers,
@@ -127,7 +148,8 @@ impl Driver<'_> {
             },
             stopped_detail: self.barred.get(&seat).cloned(),
             usage: self.usage.get(gear.name()).copied(),
-            folder: gear.files.folder(),
+            lost_outputs: gear.number > 0 && !has_outputs(gear),
+            folder: has_outputs(gear).then(|| gear.files.folder()),
         }
     }
 
@@ -145,6 +167,7 @@ impl Driver<'_> {
         TaskResult {
             task: task.id.clone(),
             status: task.status,
+            gone: false,
             member,
             elapsed_ms,
             result: task.result.as_deref().and_then(event::first_line),
@@ -189,6 +212,12 @@ impl Driver<'_> {
             (_, false) => "nobody in this run can do it".to_string(),
         })
     }
+}
+
+/// Whether any of its turns left a folder that is still there.
+fn has_outputs(gear: &Gear) -> bool {
+    let mut names = gear.files.names().unwrap_or_default().into_iter();
+    names.any(|name| name.starts_with(TURN_FOLDER))
 }
 
 fn outcome(finish: &Finish, board: &TaskBoard) -> Outcome {

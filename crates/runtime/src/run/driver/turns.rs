@@ -15,7 +15,7 @@ use super::super::turn::{Begun, Bench};
 use super::super::{Setup, Tools};
 use super::{Driver, TurnEnd};
 use crate::clock::{Clock, Entropy};
-use crate::desk::{Desk, NotDone};
+use crate::desk::{Desk, NotDone, Unsaid};
 use crate::process::{Control, Mark, Streams};
 
 /// What a turn is begun and recorded with.
@@ -23,7 +23,7 @@ fn bench<'b>(
     setup: &'b Setup<'_>,
     ground: &'b Ground,
     tools: &'b Tools,
-    shown: &'b Shown,
+    (shown, unsaid): (&'b Shown, &'b Unsaid),
 ) -> Bench<'b> {
     let mut variables = setup.variables.iter();
     let outer = variables.find(|(name, _)| name == Mark::VARIABLE);
@@ -33,7 +33,8 @@ fn bench<'b>(
             &ground.store,
             &*tools.clock,
             &tools.entropy,
-        ),
+        )
+        .noting(unsaid),
         tools,
         run: &ground.run,
         root: setup.project.root(),
@@ -54,11 +55,13 @@ impl Driver<'_> {
     }
 
     pub(super) fn start(&mut self, seat: SeatNo, turn: u32, work: &Work) {
-        let begun = bench(&self.setup, &self.ground, &self.tools, &self.shown).begin(
-            &mut self.gears[seat],
-            turn,
-            work,
-        );
+        let begun = bench(
+            &self.setup,
+            &self.ground,
+            &self.tools,
+            (&self.shown, &self.unsaid),
+        )
+        .begin(&mut self.gears[seat], turn, work);
         let begun = match self.attempt_for_member(begun) {
             Ok(begun) => begun,
             Err(Some(why)) => {
@@ -80,12 +83,13 @@ impl Driver<'_> {
                 self.look_at_board();
                 self.look_at_mail(seat);
             }
-            Begun::Wait { until, why } => {
+            Begun::Wait { until, why, ends } => {
                 // Nothing of the turn took place, so its number is free.
                 let gear = &mut self.gears[seat];
                 gear.number = gear.number.saturating_sub(1);
                 let mut result = TurnResult::before_start(TurnOutcome::HeldBack, why);
                 result.resets_at_ms = Some(until.as_millis());
+                result.hold_ends = ends;
                 self.report(seat, turn, result);
             }
             Begun::Never { reason, why } => {
@@ -147,6 +151,10 @@ impl Driver<'_> {
             let _ = ends.send(TurnEnd { seat, turn, ended }).await;
         });
         let claimed = begun.claim.as_ref().map(|claim| claim.task.clone());
+        if self.crashed.remove(&seat) {
+            let times = self.restarted.entry(seat).or_default();
+            *times = times.saturating_add(1);
+        }
         if let Some(why) = begun.uncounted.clone() {
             self.note(format!(
                 "turns are not counted, for the limits cannot be read: {why}"
@@ -162,6 +170,7 @@ impl Driver<'_> {
         let Some(begun) = gear.turn.as_ref().filter(|begun| begun.turn == turn) else {
             return;
         };
+        let leader = begun.group.as_ref().map(|group| group.identity().clone());
         let holds_output = ended.streams == Streams::StillHeld;
         let left = LeftRunning {
             member: gear.name().clone(),
@@ -182,6 +191,9 @@ impl Driver<'_> {
             }
             Err(None) => self.cut_short(seat, turn),
         }
+        if let Some(leader) = leader {
+            self.look_for_orphans(seat, &leader);
+        }
     }
 
     /// Hands in how a turn ended.
@@ -192,6 +204,9 @@ impl Driver<'_> {
         );
         let to_ms = move |at: i64| boot.saturating_add(at.saturating_sub(wall));
         let end = result.end(to_ms);
+        if end == End::Crashed {
+            self.crashed.insert(seat);
+        }
         self.close_books(seat, &result);
         let gear = &mut self.gears[seat];
         let name = gear.name().clone();
@@ -245,11 +260,14 @@ impl Driver<'_> {
         task: Option<Settlement>,
         mail: MailSettlement,
     ) {
-        let recorded = bench(&self.setup, &self.ground, &self.tools, &self.shown).settle(
-            &mut self.gears[seat],
-            task,
-            mail,
-        );
+        let known: Vec<TaskId> = self.in_progress();
+        let recorded = bench(
+            &self.setup,
+            &self.ground,
+            &self.tools,
+            (&self.shown, &self.unsaid),
+        )
+        .settle(&mut self.gears[seat], task, mail, &known);
         let recorded = match self.attempt_for_member(recorded) {
             Ok(recorded) => recorded,
             Err(why) => {
@@ -272,8 +290,11 @@ impl Driver<'_> {
             turn,
             task: status,
         });
+        let mut moved: Vec<String> = Vec::new();
+        let is_whole = recorded.is_some();
         if let Some(recorded) = recorded {
             if let Some(task) = recorded.task {
+                moved.push(task.id.clone());
                 let fact = Fact::TaskSettled {
                     task: task.id,
                     member: self.gears[seat].name().clone(),
@@ -282,13 +303,29 @@ impl Driver<'_> {
                 };
                 self.tell(&fact);
             }
+            if let Some(oddity) = recorded.oddity {
+                self.note(oddity);
+            }
             for task in recorded.others {
+                moved.push(task.clone());
                 let why = "its owner's turn is over".to_string();
                 self.tell(&Fact::PutBack { task, why });
             }
         }
-        self.look_at_board();
+        match is_whole {
+            // What else its member changed is told by the watch; nothing is finished before everything is looked at.
+            true => self.look_at_tasks(&known_ids(&moved)),
+            false => self.look_at_board(),
+        }
         self.look_at_mail(seat);
+    }
+
+    /// The tasks in progress, as far as they were seen.
+    fn in_progress(&self) -> Vec<TaskId> {
+        let taken = self.scheduler.taken();
+        taken
+            .filter_map(|task| TaskId::new(&task.id).ok())
+            .collect()
     }
 
     pub(super) fn put_back(&mut self, seat: SeatNo, id: &str) {
@@ -307,7 +344,7 @@ impl Driver<'_> {
             Ok(()) | Err(NotDone::Refused(_)) => {}
             Err(failed) => self.broke(failed),
         }
-        self.look_at_board();
+        self.look_at_tasks(&known_ids(&[id.to_string()]));
     }
 
     pub(super) fn retry(&mut self, task: String) {
@@ -318,12 +355,13 @@ impl Driver<'_> {
         match retried {
             Ok(_) => {
                 let why = "it may be tried again".to_string();
+                let task = task.clone();
                 self.tell(&Fact::PutBack { task, why });
             }
             Err(NotDone::Refused(_)) => {}
             Err(failed) => self.broke(failed),
         }
-        self.look_at_board();
+        self.look_at_tasks(&known_ids(&[task]));
     }
 
     /// Tells the leader and whoever watches that a member takes no more turns.
@@ -377,4 +415,9 @@ impl Driver<'_> {
             Err(failed) => self.broke(failed),
         }
     }
+}
+
+/// The ids that are ids. A task that another program named is told of by the watch.
+fn known_ids(ids: &[String]) -> Vec<TaskId> {
+    ids.iter().filter_map(|id| TaskId::new(id).ok()).collect()
 }

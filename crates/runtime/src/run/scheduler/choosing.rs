@@ -88,31 +88,30 @@ impl Scheduler {
 
     /// The first task that the member can begin now, its own before those for anybody; else the one that comes first.
     fn task_for(&self, seat: SeatNo, now: Moment) -> Option<Prospect> {
-        let name = &self.seats[seat].plan.name;
-        let free = self.board.tasks.iter().filter(|task| {
-            self.board.is_free_for(task, name, now.wall)
-                && self.suits(seat, task)
-                && !self.is_in_hand(&task.id)
-        });
-        let rank = |task: &Task| {
-            let at = self.not_before.get(&task.id).copied().unwrap_or(i64::MIN);
-            let place = self.order.get(&task.id).copied().unwrap_or(usize::MAX);
-            (at.max(now.ms), task.assignee.is_none(), place)
-        };
-        let first = free.min_by_key(|task| rank(task))?;
+        let plan = &self.seats[seat].plan;
+        let mut best: Option<(i64, &Task)> = None;
+        for open in self.tasks.open_for(plan.kind, &plan.name, now.wall) {
+            for task in open.filter(|task| !self.is_in_hand(&task.id)) {
+                let at = self.not_before.get(&task.id).copied();
+                let at = at.unwrap_or(i64::MIN).max(now.ms);
+                if best.is_none_or(|(first, _)| at < first) {
+                    best = Some((at, task));
+                }
+                if at == now.ms {
+                    break;
+                }
+            }
+        }
+        let (at, first) = best?;
         let work = Work::Task {
             id: first.id.clone(),
             held: Held::No,
         };
-        Some((work, rank(first).0))
+        Some((work, at))
     }
 
     fn suits(&self, seat: SeatNo, task: &Task) -> bool {
-        let kind = self
-            .terms
-            .get(&task.id)
-            .map_or(ProfileKind::Agent, |terms| terms.kind);
-        self.seats[seat].plan.kind == kind
+        self.seats[seat].plan.kind == self.tasks.kind(&task.id)
     }
 
     /// Whether anybody of the run can still do a task that is not done, as far as is known now.
@@ -126,7 +125,7 @@ impl Scheduler {
                 .is_none_or(|assignee| assignee == state.plan.name.as_str());
             mine && state.stopped.is_none() && self.suits(*seat, task)
         };
-        let blocked = match self.board.readiness(task) {
+        let blocked = match self.tasks.readiness(task) {
             Readiness::Ready => false,
             Readiness::Blocked { failed, .. } => !failed.is_empty(),
         };
@@ -140,10 +139,7 @@ impl Scheduler {
         let is_mine =
             |task: &Task| task.status == Status::InProgress && task.owner.as_deref() == Some(name);
         let held = state.held.as_deref();
-        let lost = held.is_some_and(|id| {
-            let task = self.board.tasks.iter().find(|task| task.id == id);
-            !task.is_some_and(is_mine)
-        });
+        let lost = held.is_some_and(|id| !self.tasks.find(id).is_some_and(is_mine));
         if lost {
             state.held = None;
         }
@@ -188,9 +184,9 @@ impl Scheduler {
 
     /// When the lease of a task that somebody outside has runs out, so that it can be claimed.
     pub(super) fn lease_end(&self, now: Moment) -> Option<i64> {
-        let leases = self.board.tasks.iter().filter_map(|task| {
+        let leases = self.tasks.taken().filter_map(|task| {
             let until = task.lease_until.filter(|until| *until > now.wall)?;
-            (task.status == Status::InProgress && !self.is_in_hand(&task.id))
+            (!self.is_in_hand(&task.id))
                 .then(|| now.ms.saturating_add(until.millis_since(now.wall)))
         });
         leases.min()

@@ -115,6 +115,8 @@ pub(super) enum PauseCause {
     Limit,
     /// The team's limits do not let it start.
     Team,
+    /// Others have set aside what it needs.
+    Others,
     /// Its last turn came to nothing.
     Failure,
 }
@@ -190,14 +192,27 @@ impl Seat {
         ) {
             self.stopped = None;
         }
-        if matches!(self.paused, Some((_, PauseCause::Team))) {
+        if matches!(
+            self.paused,
+            Some((_, PauseCause::Team | PauseCause::Others))
+        ) {
+            self.paused = None;
+        }
+    }
+
+    /// What others had set aside came back.
+    pub(super) fn take_its_chance(&mut self) {
+        if matches!(self.paused, Some((_, PauseCause::Others))) {
             self.paused = None;
         }
     }
 
     /// Whoever takes its calls is asked again.
     pub(super) fn resume(&mut self) {
-        if matches!(self.paused, Some((_, PauseCause::Team | PauseCause::Limit))) {
+        if matches!(
+            self.paused,
+            Some((_, PauseCause::Team | PauseCause::Others | PauseCause::Limit))
+        ) {
             self.paused = None;
         }
     }

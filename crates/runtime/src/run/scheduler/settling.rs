@@ -86,10 +86,14 @@ impl Scheduler {
                 self.limited(seat, until, jitter, now);
                 (self.unless_over(seat), MailSettlement::Keep)
             }
-            End::HeldBack(until) => {
+            End::HeldBack(until) | End::Outbid(until) => {
                 self.uncount(seat);
                 let until = until.max(now.ms.saturating_add(1));
-                self.seats[seat].paused = Some((until, PauseCause::Team));
+                let cause = match end {
+                    End::Outbid(_) => PauseCause::Others,
+                    _ => PauseCause::Team,
+                };
+                self.seats[seat].paused = Some((until, cause));
                 (self.unless_over(seat), MailSettlement::Keep)
             }
             End::Barred(reason) => {
@@ -122,7 +126,7 @@ impl Scheduler {
     fn terms<'w>(&self, work: &'w Work) -> Option<(&'w str, u32)> {
         match work {
             Work::Task { id, .. } => {
-                let retries = self.terms.get(id).map_or(0, |terms| terms.retries);
+                let retries = self.tasks.terms(id).map_or(0, |terms| terms.retries);
                 Some((id, retries))
             }
             Work::Mail => None,
@@ -264,7 +268,7 @@ impl Scheduler {
         if status == Status::InProgress && held {
             state.held = Some(id.clone());
         }
-        self.expect(id, status);
+        self.tasks.expect(id, status);
         match status {
             Status::InProgress if held => {}
             Status::InProgress => self.orders.push_back(Order::PutBack {
@@ -281,16 +285,9 @@ impl Scheduler {
         }
     }
 
-    /// How a task stands until the board is seen again.
-    fn expect(&mut self, id: &str, status: Status) {
-        if let Some(task) = self.board.tasks.iter_mut().find(|task| task.id == id) {
-            task.status = status;
-        }
-    }
-
     /// A task stands as failed, by our word or by its member's own. `offered` is what the turn's end had earned it.
     fn failed_for_good_or_not(&mut self, id: &str, offered: Settlement, now: Moment) {
-        let retries = self.terms.get(id).map_or(0, |terms| terms.retries);
+        let retries = self.tasks.terms(id).map_or(0, |terms| terms.retries);
         let again = match offered {
             Settlement::Fail => false,
             // The failure was counted when the turn ended.
@@ -299,7 +296,7 @@ impl Scheduler {
         };
         if again && self.ending.is_none() {
             self.orders.push_back(Order::Retry(id.to_string()));
-            self.expect(id, Status::Pending);
+            self.tasks.expect(id, Status::Pending);
         } else if self.after_failure == AfterFailure::End && self.ending.is_none() {
             self.end(Ending::FirstFailure);
         }

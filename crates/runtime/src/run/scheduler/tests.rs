@@ -2,7 +2,7 @@ use super::*;
 use crate::teamfile::ProfileKind;
 use pitcrew_core::refusal::NameKind;
 use pitcrew_core::restart::Policy;
-use pitcrew_core::task::Task;
+use pitcrew_core::task::{Status, Task};
 use pitcrew_core::{Name, TaskId, Timestamp};
 
 mod crashes;
@@ -10,6 +10,7 @@ mod ending;
 mod limits;
 mod mail;
 mod model;
+mod tasks;
 
 fn at(ms: i64) -> Moment {
     Moment {

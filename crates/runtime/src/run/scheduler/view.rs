@@ -87,7 +87,7 @@ impl Scheduler {
             || self.profile_pause(seat).is_some_and(|until| until > now.ms);
         if limited {
             SeatState::Limited(at)
-        } else if cause == Some(PauseCause::Team) {
+        } else if matches!(cause, Some(PauseCause::Team | PauseCause::Others)) {
             SeatState::HeldBack(at)
         } else if matches!(state.restart.standing(), Standing::Due { .. }) {
             SeatState::Restarting(at)

@@ -6,7 +6,7 @@ use pitcrew_core::Timestamp;
 use pitcrew_core::task::Status;
 
 use super::seat::{MailSeen, SeatPlan, StopReason};
-use crate::desk::TaskBoard;
+use crate::desk::{Sight, TaskBoard};
 use crate::teamfile::{AfterFailure, ProfileKind};
 
 /// The place of a member among the plan's members.
@@ -83,6 +83,8 @@ pub enum End {
     Limited(Option<i64>),
     /// The team's limits did not let it start; until then, as far as is known (in [`Moment::ms`]).
     HeldBack(i64),
+    /// The same, because of what others have set aside: it may come back before.
+    Outbid(i64),
     /// The team's limits do not let its member start at all, for this reason.
     Barred(StopReason),
     /// The session to go on with is no more.
@@ -96,6 +98,8 @@ pub enum End {
 pub enum Event {
     /// How the tasks stand now.
     Board(TaskBoard),
+    /// How one task stands now.
+    Task(String, Sight),
     /// What is in a member's mailbox now.
     Mail(SeatNo, MailSeen),
     /// A turn that was ordered did not begin: its task was somebody else's, or its mail was gone.
@@ -131,6 +135,8 @@ pub enum Event {
     Slept(i64),
     /// The team's limits are others now: who could not start is let try again.
     LimitsChanged,
+    /// What somebody had set aside came back: who waited for that is let try again.
+    BooksChanged,
     /// A pause of the team was ended before its time: providers are asked again.
     Resumed,
     /// A person wants the run to end. Said again, it ends at once.

@@ -20,6 +20,7 @@ use super::{LogFile, OPENINGS, Reader, absent};
 use crate::failure::StoreFailure;
 use crate::layout;
 use crate::local::folder::Stamp;
+use crate::local::room;
 use crate::port::{Cursor, Page};
 
 /// When a log of which the oldest part goes begins a new file, and how many old ones stay.
@@ -62,11 +63,10 @@ impl LogFile<'_> {
         });
         let mut parts = Vec::new();
         for (base, name) in bases {
-            // One that went meanwhile is none.
-            if let Some(stamp) = self.folder.stamp(name)? {
-                let len = stamp.size;
-                parts.push(Part { base, len });
-            }
+            // One that went meanwhile is none, and what is no plain file or ends nowhere nobody wrote as a part.
+            let len = self.folder.plain_size(name)?;
+            let len = len.filter(|len| base.checked_add(*len).is_some());
+            parts.extend(len.map(|len| Part { base, len }));
         }
         parts.sort_by_key(|part| part.base);
         Ok(parts)
@@ -83,7 +83,10 @@ impl LogFile<'_> {
     /// Ends the present file, which is locked; `cut` says that it ends in the middle of a line.
     pub(super) fn begin_anew(&self, mut file: &File, cut: bool) -> Result<(), StoreFailure> {
         if cut {
-            file.write_all(b"\n").map_err(self.failed("append to"))?;
+            let end = file.metadata().map_err(self.failed("look at"))?.len() + 1;
+            room::expect(end)
+                .and_then(|()| file.write_all(b"\n"))
+                .map_err(self.failed("append to"))?;
         }
         let parts = self.parts()?;
         let base = parts.last().map_or(0, Part::end);

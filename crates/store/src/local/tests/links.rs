@@ -196,3 +196,57 @@ fn a_file_name_of_a_worker_cannot_lead_anywhere() {
     }
     assert!(!scene.path("workers/w1").exists());
 }
+
+#[test]
+fn a_file_with_a_second_name_is_read_and_replaced_and_never_appended_to() {
+    let outside = TempDir::new().unwrap();
+    let file = outside.path().join("file");
+    let text = "{\"bytesRead\":1}\n";
+    std::fs::write(&file, text).unwrap();
+    let scene = scene();
+    let w1 = name("w1");
+    for path in ["mailbox", "workers/w1"] {
+        std::fs::create_dir_all(scene.path(path)).unwrap();
+    }
+    let logs = [
+        "mailbox/w1.jsonl",
+        "workers/w1/outbox.jsonl",
+        "workers/w1/turn.out",
+    ];
+    for path in logs.iter().chain(&["workers/w1/.outbox-offset"]) {
+        std::fs::hard_link(&file, scene.path(path)).unwrap();
+    }
+    let appended = [
+        scene
+            .store
+            .append(&Log::Mailbox(w1.clone()), &[b"{}"])
+            .err(),
+        scene.store.append(&Log::Outbox(w1.clone()), &[b"{}"]).err(),
+        scene.store.worker(&w1).append("turn.out").err(),
+    ];
+    for (path, failure) in logs.iter().zip(appended) {
+        let at = scene.path(path);
+        assert!(
+            matches!(&failure, Some(StoreFailure::Escapes { path }) if *path == at),
+            "{failure:?}"
+        );
+    }
+    let page = scene.store.read(&Log::Mailbox(w1.clone()), 0, 99).unwrap();
+    assert_eq!(page.bytes, text.as_bytes());
+    let moved = scene
+        .store
+        .update(&w1, |offset: &mut Option<OutboxOffset>| {
+            offset.as_mut().unwrap().bytes_read = 2;
+            Ok::<_, ()>(())
+        });
+    moved.unwrap().unwrap();
+    assert_eq!(scene.text("workers/w1/.outbox-offset"), "{\"bytesRead\":2}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
+    let mut odd = scene.store.oddities().unwrap();
+    odd.retain(|odd| matches!(odd, crate::local::Oddity::Shared { .. }));
+    assert_eq!(odd.len(), 2, "{odd:?}");
+    // A copy in its place is a file of its own.
+    std::fs::remove_file(scene.path("mailbox/w1.jsonl")).unwrap();
+    std::fs::copy(&file, scene.path("mailbox/w1.jsonl")).unwrap();
+    scene.store.append(&Log::Mailbox(w1), &[b"{}"]).unwrap();
+}

@@ -1,7 +1,7 @@
 //! The reference's mark beside a claimed task.
 
 use super::*;
-use crate::port::{Store, StoreExt};
+use crate::port::{Kind, Reach, Store, StoreExt};
 use pitcrew_core::task::{Claimant, Readiness, Status, Task};
 use std::time::Duration;
 
@@ -130,7 +130,7 @@ fn what_follows_from_an_end_is_owed_until_it_is_settled() {
     let now = Timestamp::from_millis(NOW);
     let owed = |later: i64| {
         let at = Timestamp::from_millis(NOW + later);
-        scene.store.take_over_ended(at).unwrap()
+        scene.store.take_over_ended(Reach::Listed, at).unwrap()
     };
     assert!(owed(10_000).is_empty(), "it is in progress");
     finish(&scene, Status::Failed, now);
@@ -142,6 +142,131 @@ fn what_follows_from_an_end_is_owed_until_it_is_settled() {
     scene.store.settle(&id("1")).unwrap();
     assert!(!scene.path("tasks/1.lock").exists());
     assert!(owed(10_000).is_empty());
+}
+
+/// The files of one end, as they stand after each of its steps in turn.
+fn steps_of_an_end(scene: &Scene, step: usize) {
+    std::fs::create_dir_all(scene.path("tasks/.owed")).unwrap();
+    let task = scene.text("tasks/1.json");
+    let steps: [&dyn Fn(); 5] = [
+        &|| scene.write("tasks/.owed/1", ""),
+        &|| scene.write("tasks/1.lock", &mark(dead(), 0)),
+        &|| {
+            let ended = task.replacen("\"in_progress\"", "\"failed\"", 1);
+            scene.write("tasks/1.json", &ended);
+        },
+        &|| std::fs::remove_file(scene.path("tasks/1.lock")).unwrap(),
+        &|| std::fs::remove_file(scene.path("tasks/.owed/1")).unwrap(),
+    ];
+    for done in &steps[..step] {
+        done();
+    }
+}
+
+#[test]
+fn an_end_that_is_cut_off_at_any_step_is_owed_or_owes_nothing() {
+    let owes = [false, false, false, true, false, false];
+    for (step, owes) in owes.into_iter().enumerate() {
+        for reach in [Reach::Listed, Reach::Everywhere] {
+            let scene = with_task();
+            claim(&scene, "w1").unwrap();
+            scene.write("tasks/1.lock", &mark(dead(), 0));
+            steps_of_an_end(&scene, step);
+            let at = Timestamp::from_millis(NOW);
+            let owed = scene.store.take_over_ended(reach, at).unwrap();
+            assert_eq!(!owed.is_empty(), owes, "step {step}, {reach:?}");
+            let is_listed = scene.path("tasks/.owed/1").exists();
+            assert_eq!(is_listed, owes, "step {step}: what owes nothing is struck");
+            for id in owed {
+                scene.store.settle(&id).unwrap();
+            }
+            assert!(!scene.path("tasks/.owed/1").exists(), "step {step}");
+            assert_eq!(scene.path("tasks/1.lock").exists(), step < 3, "step {step}");
+        }
+    }
+}
+
+#[test]
+fn what_is_owed_and_not_listed_is_found_by_whoever_looks_everywhere_or_finds_no_list() {
+    for has_list in [true, false] {
+        let scene = with_task();
+        claim(&scene, "w1").unwrap();
+        steps_of_an_end(&scene, 3);
+        std::fs::remove_dir_all(scene.path("tasks/.owed")).unwrap();
+        if has_list {
+            std::fs::create_dir(scene.path("tasks/.owed")).unwrap();
+        }
+        let at = Timestamp::from_millis(NOW);
+        let owed = |reach| scene.store.take_over_ended(reach, at).unwrap();
+        if has_list {
+            assert!(owed(Reach::Listed).is_empty());
+            assert_eq!(owed(Reach::Everywhere), [id("1")]);
+        } else {
+            assert_eq!(owed(Reach::Listed), [id("1")]);
+        }
+        // Should whoever took it over be killed as well, the list tells the next.
+        scene.write("tasks/1.lock", &mark(dead(), 0));
+        assert_eq!(owed(Reach::Listed), [id("1")]);
+    }
+}
+
+#[test]
+fn a_claim_begins_the_list_and_an_end_that_comes_to_nothing_leaves_none_in_it() {
+    let scene = with_task();
+    assert!(!scene.path("tasks/.owed").exists());
+    claim(&scene, "w1").unwrap();
+    let listed = || {
+        std::fs::read_dir(scene.path("tasks/.owed"))
+            .unwrap()
+            .count()
+    };
+    assert_eq!(listed(), 0);
+    // No text can take the place of a document whose draft is a folder that is not empty.
+    std::fs::create_dir_all(scene.path("tasks/.1.json.tmp/x")).unwrap();
+    let ended = scene.store.update(&id("1"), |task: &mut Option<Task>| {
+        let now = Timestamp::from_millis(NOW);
+        task.as_mut()
+            .unwrap()
+            .finish("w1-token", Status::Failed, None, now)
+    });
+    assert!(ended.is_err(), "{ended:?}");
+    assert_eq!(listed(), 0);
+}
+
+#[test]
+fn a_task_that_is_put_back_or_removed_owes_nothing_any_more() {
+    for is_removed in [true, false] {
+        let scene = with_task();
+        claim(&scene, "w1").unwrap();
+        finish(&scene, Status::Failed, Timestamp::from_millis(NOW));
+        assert!(scene.path("tasks/.owed/1").exists());
+        let changed = scene.store.update(&id("1"), |task: &mut Option<Task>| {
+            if is_removed {
+                *task = None;
+                return Ok(());
+            }
+            task.as_mut().unwrap().retry(None)
+        });
+        changed.unwrap().unwrap();
+        assert!(!scene.path("tasks/.owed/1").exists());
+        assert!(!scene.path("tasks/1.lock").exists());
+    }
+}
+
+#[test]
+fn what_is_odd_in_the_list_hides_nothing_that_is_owed() {
+    let scene = with_task();
+    claim(&scene, "w1").unwrap();
+    steps_of_an_end(&scene, 3);
+    scene.write("tasks/.owed/not a task", "x");
+    std::fs::create_dir(scene.path("tasks/.owed/folder")).unwrap();
+    std::os::unix::fs::symlink("/", scene.path("tasks/.owed/link")).unwrap();
+    scene.write("tasks/.owed/9", "");
+    scene.write("tasks/9.lock", "not json");
+    scene.write("tasks/9.json", "{");
+    let at = Timestamp::from_millis(NOW);
+    let owed = scene.store.take_over_ended(Reach::Listed, at).unwrap();
+    assert_eq!(owed, [id("1")]);
 }
 
 #[test]
@@ -211,6 +336,19 @@ fn a_refused_claim_makes_no_mark() {
 }
 
 #[test]
+fn claimed_tasks_are_listed_without_reading_any() {
+    let scene = with_task();
+    let claimed = || scene.store.list(Kind::ClaimedTask).unwrap();
+    assert!(claimed().is_empty());
+    claim(&scene, "w1").unwrap();
+    scene.write("tasks/2.json", "torn");
+    assert_eq!(claimed(), ["1"]);
+    finish(&scene, Status::Completed, Timestamp::from_millis(NOW));
+    scene.store.settle(&id("1")).unwrap();
+    assert!(claimed().is_empty());
+}
+
+#[test]
 fn a_shutdown_clears_every_mark_and_counts_them() {
     let scene = with_task();
     claim(&scene, "w1").unwrap();
@@ -218,4 +356,15 @@ fn a_shutdown_clears_every_mark_and_counts_them() {
     assert_eq!(scene.store.clear_claim_marks().unwrap(), 2);
     assert_eq!(scene.store.clear_claim_marks().unwrap(), 0);
     assert!(scene.path("tasks/1.json").exists());
+    // One that cannot be removed keeps no other.
+    for n in 0..9 {
+        scene.write(&format!("tasks/{n}.lock"), &mark(dead(), 0));
+    }
+    std::fs::remove_file(scene.path("tasks/4.lock")).unwrap();
+    std::fs::create_dir(scene.path("tasks/4.lock")).unwrap();
+    assert!(scene.store.clear_claim_marks().is_err());
+    let left = std::fs::read_dir(scene.path("tasks")).unwrap();
+    let left = left.map(|entry| entry.unwrap().file_name());
+    let marks = left.filter(|name| name.to_string_lossy().ends_with(".lock"));
+    assert_eq!(marks.count(), 1);
 }

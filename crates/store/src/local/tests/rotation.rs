@@ -133,3 +133,18 @@ fn reading_a_rotated_log_writes_nothing() {
     numbers(&store, 0);
     assert_eq!(snapshot(scene.store.folder()), before);
 }
+
+#[test]
+fn what_is_no_part_and_has_the_name_of_one_hides_no_event() {
+    let scene = scene();
+    let store = small(&scene, 100);
+    for n in 0..6 {
+        add(&store, n);
+    }
+    std::os::unix::fs::symlink("/", scene.path("events.00000000000000000001.jsonl")).unwrap();
+    std::fs::create_dir(scene.path("events.00000000000000000002.jsonl")).unwrap();
+    let beyond = scene.path(&format!("events.{}.jsonl", u64::MAX));
+    std::fs::write(beyond, "{}\n").unwrap();
+    add(&store, 6);
+    assert_eq!(numbers(&store, 0).0, (0..7).collect::<Vec<_>>());
+}

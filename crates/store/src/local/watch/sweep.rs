@@ -51,6 +51,20 @@ pub(super) fn folders(team: &Path) -> BTreeMap<PathBuf, Stamp> {
     folders
 }
 
+/// Whether a folder at `path` would be one of [`folders`].
+pub(super) fn may_be_watched(team: &Path, path: &Path) -> bool {
+    let Ok(below) = path.strip_prefix(team) else {
+        return true;
+    };
+    let steps: Vec<_> = below.iter().collect();
+    match steps.as_slice() {
+        [] => true,
+        [name] => WATCHED.iter().any(|watched| name == watched),
+        [name, _worker] => *name == "workers",
+        _ => false,
+    }
+}
+
 impl Sweep {
     /// Looks at every file in `folders` and answers what changed since it was last looked at.
     pub(super) fn compare<'a>(

@@ -23,7 +23,10 @@ fn done(value: Value) -> Result<Answer, Halt> {
 impl Call<'_, '_> {
     fn draft(&self) -> Result<Draft, Refusal> {
         Ok(Draft {
-            body: self.required("body")?.to_string(),
+            body: match (self.required("body")?, &self.exact_body) {
+                (_, Some(exact)) => exact.clone(),
+                (shown, None) => shown.into(),
+            },
             reply_to: self.optional("reply_to")?.map(str::to_string),
             intent: self.optional("intent")?.map(Intent::parse).transpose()?,
             idempotency_key: self.optional("idempotency_key")?.map(str::to_string),

@@ -4,6 +4,7 @@
 
 use super::*;
 use crate::clock::{Entropy, SeededEntropy};
+use crate::desk::Sight;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
@@ -112,6 +113,13 @@ impl World {
 
     fn show(&mut self) {
         let tasks = self.tasks.clone();
+        if self.roll(2) == 0 {
+            for task in tasks {
+                let seen = Event::Task(task.id.clone(), Sight::There(Box::new(task)));
+                self.scheduler.handle(seen, at(self.now));
+            }
+            return;
+        }
         let board = TaskBoard {
             tasks,
             unreadable: Vec::new(),

@@ -6,7 +6,7 @@
 //! | the project's folder, above the teams | `ralph.json` `ultrawork.json` `ultraqa.json` `monitor.json` | |
 //! | `tasks/` | `<id>.json` | |
 //! | `mailbox/` | `.<name>.unread` `.<name>.offset` | `<name>.jsonl` |
-//! | `workers/<name>/` | `heartbeat.json` `process.json` `session.json` `pane.json` `.nudge.json` `.outbox-offset` | `outbox.jsonl` |
+//! | `workers/<name>/` | `heartbeat.json` `process.json` `session.json` `pane.json` `.nudge.json` `.lives.json` `.outbox-offset` | `outbox.jsonl` |
 //!
 //! [`document`] and [`log`] lead from a place to its file, [`change`] leads back. Everything in a path comes from a
 //! checked name, so no path leaves the folder. Nothing here touches a disk.
@@ -125,6 +125,7 @@ pub(crate) fn document(place: &Place) -> Spot<'_> {
         Place::Session(name) => worker(name).spot("session.json", Form::PrettyLine),
         Place::Pane(name) => worker(name).spot("pane.json", Form::PrettyLine),
         Place::Nudge(name) => worker(name).spot(".nudge.json", Form::CompactLine),
+        Place::Lives(name) => worker(name).spot(".lives.json", Form::CompactLine),
         Place::Hook(name) => worker(name).spot(".hook.json", Form::CompactLine),
     }
 }
@@ -263,6 +264,7 @@ fn of_worker(worker: Name, file: &str) -> Option<Change> {
         "session.json" => Some(Change::Document(Place::Session(worker))),
         "pane.json" => Some(Change::Document(Place::Pane(worker))),
         ".nudge.json" => Some(Change::Document(Place::Nudge(worker))),
+        ".lives.json" => Some(Change::Document(Place::Lives(worker))),
         ".hook.json" => Some(Change::Document(Place::Hook(worker))),
         _ => None,
     }
@@ -298,6 +300,7 @@ mod tests {
             Place::Session(w1()),
             Place::Pane(w1()),
             Place::Nudge(w1()),
+            Place::Lives(w1()),
             Place::Hook(w1()),
             Place::Shutdown,
             Place::Run,

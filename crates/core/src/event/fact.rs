@@ -63,6 +63,22 @@ facts! {
         /// Why, in a few words.
         reason: String,
     }
+    /// A member in a pane was started again, as a new incarnation.
+    AgentRestarted = "agent_restarted" on Team {
+        /// The member.
+        member: Name,
+        /// The number of the new incarnation.
+        incarnation: u32,
+        /// Who wanted it: `policy` or `request`.
+        by: String,
+    }
+    /// A member in a pane is not started again by its policy any more.
+    AgentFailed = "agent_failed" on Team {
+        /// The member.
+        member: Name,
+        /// Why, in a few words.
+        reason: String,
+    }
     /// A run of the team began.
     RunStarted = "run_started" on Team {
         /// The run.

@@ -78,7 +78,11 @@ fn hooks_go_in_beside_what_is_there_and_leave_no_trace() {
         here.call(["hook", "install", cli]).succeeded();
         let installed = fs::read(&path).unwrap();
         here.call(["hook", "install", cli]).succeeded();
-        assert_eq!(fs::read(&path).unwrap(), installed, "once more changes nothing");
+        assert_eq!(
+            fs::read(&path).unwrap(),
+            installed,
+            "once more changes nothing"
+        );
         assert!(serde_json::from_slice::<Value>(&installed).is_ok(), "{cli}");
         here.call(["hook", "check", cli]).succeeded();
         here.call(["hook", "uninstall", cli]).succeeded();
@@ -88,12 +92,19 @@ fn hooks_go_in_beside_what_is_there_and_leave_no_trace() {
         fs::write(&path, theirs).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
         let printed = here.call(["hook", "install", cli, "--print"]).succeeded();
-        assert_eq!(fs::read_to_string(&path).unwrap(), theirs, "a print writes nothing");
+        assert_eq!(
+            fs::read_to_string(&path).unwrap(),
+            theirs,
+            "a print writes nothing"
+        );
         here.call(["hook", "install", cli]).succeeded();
         let now = fs::read_to_string(&path).unwrap();
         assert_eq!(now, printed.stdout);
         assert!(now.contains("// loud") && now.contains("\"command\":\"beep\""));
-        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
+        assert_eq!(
+            fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+            0o640
+        );
         here.call(["hook", "uninstall", cli]).succeeded();
         assert_eq!(fs::read_to_string(&path).unwrap(), theirs, "{cli}");
         here.call(["hook", "uninstall", cli]).succeeded();
@@ -120,7 +131,8 @@ fn what_cannot_be_kept_is_refused_and_stays() {
     here.call(["hook", "install", "claude"]).succeeded();
     let path = here.root().join(CLIS[0].1);
     let whole = fs::read_to_string(&path).unwrap();
-    let own = "\"hooks\": [\n          {\n            \"command\": \"beep\"\n          },\n          {";
+    let own =
+        "\"hooks\": [\n          {\n            \"command\": \"beep\"\n          },\n          {";
     let mixed = whole.replacen("\"hooks\": [\n          {", own, 1);
     assert_ne!(mixed, whole);
     for (text, code) in [
@@ -132,7 +144,10 @@ fn what_cannot_be_kept_is_refused_and_stays() {
     ] {
         fs::write(&path, text).unwrap();
         for word in ["install", "uninstall"] {
-            let refused = here.call(["hook", word, "claude", "--json"]).ended(1).json();
+            let refused = here
+                .call(["hook", word, "claude", "--json"])
+                .ended(1)
+                .json();
             assert_eq!(refused["code"], code, "{text}");
             assert_eq!(fs::read_to_string(&path).unwrap(), text);
         }
@@ -165,16 +180,37 @@ fn mail_stands_in_the_turn_that_begins_and_is_used_when_it_has_ended() {
     let here = Sandbox::with_team(&["ann", "bob"], &[]);
     hook(&here, "ann", "claude", "begin", &said("SessionStart")).succeeded();
     send(&here, "the body of it");
-    here.call(["--team", "t", "--as", "bob", "discover", "tabs", "it drops tabs"])
-        .succeeded();
+    here.call([
+        "--team",
+        "t",
+        "--as",
+        "bob",
+        "discover",
+        "tabs",
+        "it drops tabs",
+    ])
+    .succeeded();
     let shown = hook(&here, "ann", "claude", "prompt", &said("UserPromptSubmit")).succeeded();
-    assert_eq!(shown.json()["hookSpecificOutput"]["hookEventName"], "UserPromptSubmit");
+    assert_eq!(
+        shown.json()["hookSpecificOutput"]["hookEventName"],
+        "UserPromptSubmit"
+    );
     let text = context(&shown);
-    for part in ["1 new message", "the body of it", "from=\"leader\"", "it drops tabs"] {
+    for part in [
+        "1 new message",
+        "the body of it",
+        "from=\"leader\"",
+        "it drops tabs",
+    ] {
         assert!(text.contains(part), "{part}: {text}");
     }
     assert_eq!(stands(&here), ["shown"]);
-    assert_eq!(hook(&here, "ann", "claude", "end", &said("Stop")).succeeded().stdout, "");
+    assert_eq!(
+        hook(&here, "ann", "claude", "end", &said("Stop"))
+            .succeeded()
+            .stdout,
+        ""
+    );
     assert_eq!(stands(&here), ["delivered"]);
     let again = hook(&here, "ann", "claude", "prompt", &said("UserPromptSubmit")).succeeded();
     assert_eq!(again.stdout, "", "nothing is new");
@@ -202,15 +238,27 @@ fn new_mail_makes_a_turn_go_on_once_and_what_only_informs_does_not() {
         hook(&here, "ann", cli, "prompt", &said("x")).succeeded();
         here.call(["--team", "t", "send", "ann", "thanks", "--intent", "ack"])
             .succeeded();
-        assert_eq!(hook(&here, "ann", cli, "end", &said("Stop")).succeeded().stdout, "");
+        assert_eq!(
+            hook(&here, "ann", cli, "end", &said("Stop"))
+                .succeeded()
+                .stdout,
+            ""
+        );
         hook(&here, "ann", cli, "prompt", &said("x")).succeeded();
         hook(&here, "ann", cli, "end", &said("Stop")).succeeded();
 
         hook(&here, "ann", cli, "prompt", &said("x")).succeeded();
         send(&here, "the body of it");
-        let forced = hook(&here, "ann", cli, "end", &said("Stop")).succeeded().json();
+        let forced = hook(&here, "ann", cli, "end", &said("Stop"))
+            .succeeded()
+            .json();
         assert_eq!(forced[key], word, "{cli}");
-        assert!(forced["reason"].as_str().unwrap().contains("the body of it"));
+        assert!(
+            forced["reason"]
+                .as_str()
+                .unwrap()
+                .contains("the body of it")
+        );
         // Copilot and Gemini tell of the forced turn as of one that the user began.
         let again = hook(&here, "ann", cli, "prompt", &said("x")).succeeded();
         assert_eq!(again.stdout, "", "{cli}");
@@ -228,7 +276,10 @@ fn a_message_that_is_too_long_is_spoken_of_and_stays() {
         .succeeded();
     let shown = hook(&here, "ann", "claude", "prompt", &said("UserPromptSubmit")).succeeded();
     let text = context(&shown);
-    assert_eq!(text.trim_end(), "1 more message waits: pitcrew inbox --next");
+    assert_eq!(
+        text.trim_end(),
+        "1 more message waits: pitcrew inbox --next"
+    );
     for _ in 0..2 {
         let ended = hook(&here, "ann", "claude", "end", &said("Stop")).succeeded();
         assert_eq!(ended.stdout, "", "it forces no turn");
@@ -250,7 +301,10 @@ fn a_session_that_is_no_member_s_hears_nothing() {
         .env("PITCREW_AGENT", "ann")
         .env("PITCREW_WORK", "/x");
     let quiet = answer(command.output().unwrap()).succeeded();
-    assert_eq!(quiet.stdout, "", "a headless turn has its mail in its prompt");
+    assert_eq!(
+        quiet.stdout, "",
+        "a headless turn has its mail in its prompt"
+    );
 }
 
 #[test]
@@ -265,7 +319,14 @@ fn what_goes_wrong_is_written_down_and_breaks_no_turn() {
     assert_eq!((quiet.stdout, quiet.stderr), (String::new(), String::new()));
     let log = here.read("t", "workers/ann/hooks.log");
     assert!(log.contains("claude prompt: "), "{log}");
-    let lost = hook(&here, "nobody", "claude", "prompt", &said("UserPromptSubmit")).succeeded();
+    let lost = hook(
+        &here,
+        "nobody",
+        "claude",
+        "prompt",
+        &said("UserPromptSubmit"),
+    )
+    .succeeded();
     assert_eq!(lost.stdout, "");
     assert!(lost.stderr.contains("nobody"), "{}", lost.stderr);
 }
@@ -281,7 +342,11 @@ fn an_edit_of_lines_that_others_hold_is_refused_before_it_happens() {
         "tool_input": { "file_path": here.root().join("a.rs"), "old_string": "two", "new_string": "2" },
     });
     let refused = hook(&here, "ann", "claude", "guard", &edit).ended(2);
-    assert!(refused.stderr.contains("bob holds a.rs"), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("bob holds a.rs"),
+        "{}",
+        refused.stderr
+    );
     hook(&here, "bob", "claude", "guard", &edit).succeeded();
 }
 
@@ -315,7 +380,10 @@ fn real_waiting_beside_an_idle_program_ends_when_mail_comes() {
     let mut stderr = second.0.stderr.take().unwrap();
     std::io::Read::read_to_string(&mut stderr, &mut text).unwrap();
     assert_eq!(second.0.wait().unwrap().code(), Some(2));
-    assert_eq!(text, "You have 1 new message(s). Read your mailbox: pitcrew inbox\n");
+    assert_eq!(
+        text,
+        "You have 1 new message(s). Read your mailbox: pitcrew inbox\n"
+    );
 }
 
 #[expect(
@@ -346,7 +414,8 @@ fn the_page_of_commands_goes_where_each_cli_looks_and_is_never_taken_from_others
     assert_eq!(refused["code"], "page_in_the_way");
     here.call(["skill", "uninstall"]).ended(1);
     assert!(pages.iter().all(|page| page.is_file()), "nothing was begun");
-    here.call(["skill", "uninstall", "copilot", "codex"]).succeeded();
+    here.call(["skill", "uninstall", "copilot", "codex"])
+        .succeeded();
     assert_eq!(fs::read_to_string(&pages[0]).unwrap(), "mine");
     assert!(!pages[1].exists() && !pages[2].parent().unwrap().exists());
 }

@@ -206,7 +206,16 @@ fn real_agents_are_kept_off_lines_that_others_hold() {
         berth.becomes("ready");
         let file = berth.path("p/EDIT-held");
         std::fs::write(&file, "one\ntwo\n").unwrap();
-        let claim = ["--team", "t", "--as", "leader", "claim", "EDIT-held", "1", "2"];
+        let claim = [
+            "--team",
+            "t",
+            "--as",
+            "leader",
+            "claim",
+            "EDIT-held",
+            "1",
+            "2",
+        ];
         assert_eq!(berth.call(&claim).status, Some(0));
         berth.types("Write the file EDIT-held", Enter::Pressed);
         berth.until("the model hears who holds the lines", || {
@@ -216,7 +225,11 @@ fn real_agents_are_kept_off_lines_that_others_hold() {
             }
             model.heard("leader holds EDIT-held")
         });
-        assert_eq!(std::fs::read_to_string(&file).unwrap(), "one\ntwo\n", "{cli}");
+        assert_eq!(
+            std::fs::read_to_string(&file).unwrap(),
+            "one\ntwo\n",
+            "{cli}"
+        );
         berth.call(&["team", "shutdown", "t"]);
         eprintln!("{cli} | an edit of held lines is refused by its hook");
     }
@@ -230,7 +243,14 @@ fn real_agents_that_ask_whether_a_folder_is_trusted_get_no_key() {
         let berth = Berth::new(cli, &model.address, &path);
         berth.forgets_trust();
         let crew = format!("1:{cli}");
-        let answer = berth.call(&["team", &crew, "Say hello PLAIN-WORD", "--name", "t", "--json"]);
+        let answer = berth.call(&[
+            "team",
+            &crew,
+            "Say hello PLAIN-WORD",
+            "--name",
+            "t",
+            "--json",
+        ]);
         assert_eq!(answer.status, Some(0), "{answer:#?}");
         let state = berth.state();
         let mut before = berth.screen();
@@ -241,11 +261,23 @@ fn real_agents_that_ask_whether_a_folder_is_trusted_get_no_key() {
         });
         let (word, _) = berth.send("QUESTION one");
         assert_eq!(berth.screen(), before, "{cli}: nothing was typed");
-        assert_eq!((state.as_str(), word.as_str()), ("waiting(permission)", "dialog"), "{cli}\n{before}");
+        assert_eq!(
+            (state.as_str(), word.as_str()),
+            ("waiting(permission)", "dialog"),
+            "{cli}\n{before}"
+        );
         berth.call(&["team", "shutdown", "t"]);
 
         let begun = std::time::Instant::now();
-        let answer = berth.call(&["team", &crew, "Say hello PLAIN-WORD", "--name", "t", "--trust", "--json"]);
+        let answer = berth.call(&[
+            "team",
+            &crew,
+            "Say hello PLAIN-WORD",
+            "--name",
+            "t",
+            "--trust",
+            "--json",
+        ]);
         assert_eq!(answer.status, Some(0), "{answer:#?}");
         let trusted_ms = begun.elapsed().as_millis();
         berth.until("its task is told", || {
@@ -253,6 +285,8 @@ fn real_agents_that_ask_whether_a_folder_is_trusted_get_no_key() {
         });
         berth.becomes("ready");
         berth.call(&["team", "shutdown", "t"]);
-        eprintln!("{cli} | asks whether the folder is trusted: no key; with --trust it is told its task in {trusted_ms} ms");
+        eprintln!(
+            "{cli} | asks whether the folder is trusted: no key; with --trust it is told its task in {trusted_ms} ms"
+        );
     }
 }

@@ -181,7 +181,10 @@ impl Berth {
             // It asks in repositories alone.
             "codex" => {
                 edit(".codex/config.toml", &project, "/nowhere");
-                let made = Command::new("git").args(["init", "-q"]).arg(self.path("p")).status();
+                let made = Command::new("git")
+                    .args(["init", "-q"])
+                    .arg(self.path("p"))
+                    .status();
                 assert!(made.expect("git runs").success());
             }
             "claude" => edit(".claude.json", &project, "/nowhere"),

@@ -152,7 +152,10 @@ pub fn wake_member(
         Err(absent) => return Ok(Wakened::not("unknown_profile", absent.to_string())),
     };
     if is_starting(&bell.desk, member, &seat, profile)? {
-        return Ok(Wakened::not("starting", "its program has just been started"));
+        return Ok(Wakened::not(
+            "starting",
+            "its program has just been started",
+        ));
     }
     let mut occasion = occasion;
     // A hook delivers mail; it prompts nobody who idles in a loop.

@@ -177,12 +177,7 @@ impl Tmux {
 
     /// Sends the next key of the trust answer, when the trust question is what is open. Answers whether it was sent.
     /// A key that changed nothing was lost in a program that did not listen yet, and is sent again.
-    fn accept(
-        &self,
-        agent: &mut Waiting<'_>,
-        facts: &Facts,
-        now: i64,
-    ) -> Result<bool, TmuxError> {
+    fn accept(&self, agent: &mut Waiting<'_>, facts: &Facts, now: i64) -> Result<bool, TmuxError> {
         let Some(trust) = &agent.profile.pane.trust else {
             return Ok(false);
         };

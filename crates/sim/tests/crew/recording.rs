@@ -42,7 +42,9 @@ impl Recording<'_> {
 
     /// What a member's pane shows.
     fn pane(&mut self, member: &str) {
-        let path = self.camp.team("review", &format!("workers/{member}/pane.json"));
+        let path = self
+            .camp
+            .team("review", &format!("workers/{member}/pane.json"));
         let record: serde_json::Value =
             serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
         let pane = record["paneId"].as_str().unwrap();
@@ -86,7 +88,10 @@ impl Recording<'_> {
 }
 
 fn is_id(word: &str) -> bool {
-    word.len() == 36 && word.bytes().all(|byte| byte == b'-' || byte.is_ascii_hexdigit())
+    word.len() == 36
+        && word
+            .bytes()
+            .all(|byte| byte == b'-' || byte.is_ascii_hexdigit())
 }
 
 fn is_time(word: &str) -> bool {
@@ -142,7 +147,9 @@ fn the_recording_in_the_docs_is_what_happens() {
     taken(&camp, "worker-2", 2);
     recording.pane("worker-2");
     recording.call("pitcrew --team review --as worker-2 inbox --next --and-ack");
-    recording.call("pitcrew --team review --as worker-2 send leader 'The lexer is mine, the rest is free'");
+    recording.call(
+        "pitcrew --team review --as worker-2 send leader 'The lexer is mine, the rest is free'",
+    );
     recording.call("pitcrew --team review inbox");
     recording.say("Where each of the leader's messages stands, and how everybody is:");
     recording.call("pitcrew --team review inbox --sent");

@@ -272,7 +272,7 @@ mod tests {
         enter(root, own, 1, "pitcrew", "pitcrew\0run\0");
         let [newborn, hidden, twin, member] = [1, 2, 3, 4].map(|n| u32::MAX - n);
         enter(root, newborn, own, "pitcrew", "pitcrew\0run\0");
-        enter(root, hidden, own, "sleep", "sleep\01000\0");
+        enter(root, hidden, own, "sleep", "sleep\x001000\0");
         enter(root, twin, 1, "pitcrew", "pitcrew\0run\0");
         enter(root, member, own, "pitcrew", "pitcrew\0inbox\0");
         symlink(root.join(own.to_string()), root.join("self")).unwrap();

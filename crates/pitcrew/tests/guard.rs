@@ -229,6 +229,33 @@ fn a_merge_is_judged_by_what_it_decides_itself() {
 }
 
 #[test]
+fn a_merge_of_several_is_judged_by_all_of_its_parents() {
+    let here = Repository::new();
+    here.numbered("a", 1..=90);
+    here.commit("first");
+    for (branch, line) in [("one", 12), ("two", 40), ("three", 70)] {
+        here.git(["checkout", "-qb", branch, "master"]).succeeded();
+        here.replace("a", &format!("line {line}\n"), &format!("{branch}\n"));
+        here.commit(branch);
+    }
+    here.git(["checkout", "-q", "master"]).succeeded();
+    here.claim("ada", "a", 10, 20);
+    let merge = ["merge", "-q", "--no-commit", "two", "three", "one"];
+    // Line 12 comes from the third parent as it is; line 80 is decided here.
+    here.git(merge).succeeded();
+    here.replace("a", "line 80\n", "merged\n");
+    here.git(["add", "a"]).succeeded();
+    here.git_as("bob", ["commit", "-qm", "merged"]).succeeded();
+
+    here.git(["reset", "-q", "--hard", "HEAD~1"]).succeeded();
+    here.git(merge).succeeded();
+    here.replace("a", "line 13\n", "merged\n");
+    here.git(["add", "a"]).succeeded();
+    let refused = here.git_as("bob", ["commit", "-qm", "merged"]).ended(1);
+    assert!(refused.stderr.contains("ada holds a 10-20"), "{refused:#?}");
+}
+
+#[test]
 fn a_linked_work_tree_is_judged_by_the_claims_of_the_main_one() {
     let here = Repository::new();
     here.numbered("a", 1..=40);

@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use pitcrew_core::claim::Hunk;
+use pitcrew_store::files::SettingsFile;
 
 use crate::clock::{Entropy, EntropyError, SystemClock, SystemEntropy};
 use crate::process::{
@@ -303,6 +304,26 @@ impl Git {
     /// When git cannot be asked.
     pub fn resolve(&self, name: &str) -> Result<Option<String>, GitError> {
         self.maybe(&["rev-parse", "--verify", "--quiet", "--end-of-options", name])
+    }
+
+    /// The commits that are being merged into the present one, all of them; none outside of a merge. Git itself names
+    /// only the first (`MERGE_HEAD`), so its file is read.
+    ///
+    /// # Errors
+    /// When git cannot be asked, or the file cannot be read or names something else.
+    pub fn merged(&self) -> Result<Vec<String>, GitError> {
+        let file = self.path(&["rev-parse", "--git-path", "MERGE_HEAD"])?;
+        let read = SettingsFile::at(&file).and_then(|file| file.read());
+        let named = read.map_err(|failure| GitError::Unprepared(failure.to_string()))?;
+        let mut merged = Vec::new();
+        for name in named.iter().flat_map(|text| text.split_whitespace()) {
+            let commit = self.resolve(&format!("{name}^{{commit}}"))?;
+            merged.push(commit.ok_or_else(|| GitError::Refused {
+                question: "MERGE_HEAD".to_owned(),
+                said: format!("{name} is no commit"),
+            })?);
+        }
+        Ok(merged)
     }
 
     /// The last commit that both have.

@@ -170,14 +170,13 @@ impl Lookout {
             Some(head) => head,
             None => self.git.empty_tree()?,
         };
-        match self.git.resolve("MERGE_HEAD^{tree}")? {
-            Some(other) => self.merged(&head, &other, is_held),
-            None => {
-                let states = States::Staged { since: &head };
-                let entries = self.git.changes(states, Renames::Found)?;
-                self.looked_into(&entries, None, is_held)
-            }
+        let merged = self.git.merged()?;
+        if merged.is_empty() {
+            let states = States::Staged { since: &head };
+            let entries = self.git.changes(states, Renames::Found)?;
+            return self.looked_into(&entries, None, is_held);
         }
+        self.merged(&head, &merged, is_held)
     }
 
     /// What a range of commits, `base..head` or `base...head`, changed.
@@ -217,7 +216,7 @@ impl Lookout {
     ) -> Result<Vec<Change>, GuardError> {
         let mut changes = Vec::new();
         for entry in entries {
-            let below = match entry.old.is_submodule() || entry.new.is_submodule() {
+            let below = match entry.is_of_submodule() {
                 true => Below::Yes,
                 false => Below::No,
             };
@@ -287,22 +286,27 @@ impl Lookout {
         })
     }
 
-    /// What a merge decides itself: whatever is as one of its parents has it was decided there.
+    /// What a merge of `ours` with any number of others decides itself: whatever is as one of its parents has it was
+    /// decided there.
     fn merged(
         &self,
         ours: &str,
-        theirs: &str,
+        others: &[String],
         is_held: IsHeld<'_>,
     ) -> Result<Vec<Change>, GuardError> {
         let since = |since| self.git.changes(States::Staged { since }, Renames::Apart);
-        let (ours, theirs) = (since(ours)?, since(theirs)?);
+        let others = others.iter().map(|other| since(other));
+        let others: Vec<Vec<Entry>> = others.collect::<Result<_, _>>()?;
         let mut changes = Vec::new();
-        for entry in &ours {
-            let Some(other) = theirs.iter().find(|other| other.new.path == entry.new.path) else {
+        for entry in &since(ours)? {
+            let same = |other: &&Entry| other.new.path == entry.new.path;
+            let others = others.iter().map(|other| other.iter().find(same));
+            // As one of them has it, it is decided there.
+            let Some(others) = others.collect::<Option<Vec<&Entry>>>() else {
                 continue;
             };
-            let sides = [&entry.old, &entry.new, &other.old];
-            let below = match sides.iter().any(|side| side.is_submodule()) {
+            let parents = || std::iter::once(entry).chain(others.iter().copied());
+            let below = match parents().any(Entry::is_of_submodule) {
                 true => Below::Yes,
                 false => Below::No,
             };
@@ -316,21 +320,17 @@ impl Lookout {
                 below,
                 ..Change::whole(file.clone(), self.present(&entry.new.path)?)
             };
-            if !sides.iter().all(|side| side.is_file()) {
+            if !parents().all(|parent| parent.old.is_file() && parent.new.is_file()) {
                 changes.push(whole);
                 continue;
             }
-            if entry.old.id == entry.new.id || other.old.id == entry.new.id {
+            if parents().any(|parent| parent.old.id == parent.new.id) {
                 continue;
             }
-            let from_ours = self.git.hunks(&entry.old.id, &entry.new.id)?;
-            let from_theirs = self.git.hunks(&other.old.id, &entry.new.id)?;
-            let (Some(one), Some(two)) = (from_ours, from_theirs) else {
+            let Some(decided) = self.differs_from_all(parents())? else {
                 changes.push(whole);
                 continue;
             };
-            let new = |hunks: &[Hunk]| hunks.iter().map(|hunk| hunk.new).collect();
-            let decided = decided(&[new(&one), new(&two)]);
             let compared = self.placed(entry, None, Vec::new(), decided)?;
             changes.push(Change {
                 touched: Touched::Compared(compared),
@@ -338,6 +338,21 @@ impl Lookout {
             });
         }
         Ok(changes)
+    }
+
+    /// The lines of a merged file that no parent has. `None` where one of the states is no text.
+    fn differs_from_all<'a>(
+        &self,
+        parents: impl Iterator<Item = &'a Entry>,
+    ) -> Result<Option<Vec<Span>>, GitError> {
+        let mut against = Vec::new();
+        for parent in parents {
+            match self.git.hunks(&parent.old.id, &parent.new.id)? {
+                Some(hunks) => against.push(hunks.iter().map(|hunk| hunk.new).collect()),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(decided(&against)))
     }
 }
 

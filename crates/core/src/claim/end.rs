@@ -122,6 +122,18 @@ impl Claims {
         events
     }
 
+    /// Ends everything of everybody at once, as when the team ends. Nothing is granted on the way: nobody is left whom
+    /// it could be granted to.
+    pub fn end_everybody(&mut self, cause: EndCause) -> Vec<ClaimEvent> {
+        let mut events = Vec::new();
+        self.end_waits(cause, |_| true, &mut events);
+        let held: Vec<u64> = self.held.keys().copied().collect();
+        for claim in held.into_iter().filter_map(|id| self.take(id)) {
+            events.push(ClaimEvent::ClaimEnded { claim, cause });
+        }
+        events
+    }
+
     /// Takes out what has expired or given up.
     pub(super) fn collect(&mut self, now: Timestamp, events: &mut Vec<ClaimEvent>) {
         let is_over = |(at, _): &(Timestamp, u64)| !at.is_ahead(LONGEST_MS, now);

@@ -96,10 +96,14 @@ impl Desk<'_> {
             anchor: anchor.as_deref(),
         };
         let answer = self.claim_lines_on(&request, text)?;
-        // A member that was removed between the two looks would hold lines that nobody gives back.
-        if let Err(gone) = self.roster()?.sender(member.as_str()) {
+        // A member that was removed between the two looks, or whose team was shut down, would hold lines that nobody
+        // gives back.
+        let still = self
+            .open_roster()
+            .and_then(|roster| Ok(roster.sender(member.as_str()).map(drop)?));
+        if let Err(gone) = still {
             self.end_member(&member, EndCause::Dissolved)?;
-            return Err(gone.into());
+            return Err(gone);
         }
         Ok(answer)
     }
@@ -265,15 +269,16 @@ impl Desk<'_> {
         Ok(end)
     }
 
-    /// Ends what every member held, when the team itself ends.
+    /// Ends what every member held, when the team itself ends: all claims and waits in one step, so that nobody who
+    /// waits is granted the lines of somebody who is ended before.
     pub(super) fn end_everybody(&self) -> Result<(), NotDone> {
-        let claims = self.claims()?;
-        let mut members: Vec<Name> = claims.members().into_iter().cloned().collect();
-        members.extend(self.with_reservations()?);
-        members.sort();
-        members.dedup();
-        for member in &members {
-            self.end_member(member, EndCause::Dissolved)?;
+        if self.store.view::<Claims>(&())?.is_some() {
+            let cause = EndCause::Dissolved;
+            let ended = self.on_whole(|claims: &mut Claims| Ok(claims.end_everybody(cause)))?;
+            self.tell_of_claims(&ended)?;
+        }
+        for member in &self.with_reservations()? {
+            self.end_reservations(member)?;
         }
         Ok(())
     }

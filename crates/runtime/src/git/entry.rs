@@ -40,6 +40,12 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// Whether one of its sides is a submodule.
+    #[must_use]
+    pub fn is_of_submodule(&self) -> bool {
+        self.old.is_submodule() || self.new.is_submodule()
+    }
+
     /// The entries of a list; `None` when it is none.
     pub(super) fn parse(printed: &[u8]) -> Option<Vec<Self>> {
         let mut parts = printed.split(|byte| *byte == 0);

@@ -115,6 +115,30 @@ fn e4_whoever_lets_a_claim_run_out_is_told_once() {
 }
 
 #[test]
+fn e4_a_team_that_ends_grants_nobody_the_lines_of_another() {
+    let crew = Crew::of(&["w1", "w2", "w3"]);
+    crew.take("w1", 1, 9).unwrap();
+    let first = ticket(&crew.queue("w2", 1, 9, 60_000));
+    let second = ticket(&crew.queue("w3", 5, 12, 60_000));
+    crew.desk().mark_shut_down().unwrap();
+    assert!(crew.held().is_empty());
+    for waited in [first, second] {
+        let turn = crew.desk().claim_turn(waited).unwrap();
+        assert!(matches!(turn, ClaimTurn::Over), "{turn:?}");
+    }
+    let mut words = Vec::new();
+    crew.desk()
+        .events_from(0, &Default::default(), &mut |event| {
+            words.push(event.word().to_string());
+            std::ops::ControlFlow::Continue(())
+        })
+        .unwrap();
+    let count = |word: &str| words.iter().filter(|said| *said == word).count();
+    assert_eq!(count("claim_granted"), 0, "{words:?}");
+    assert_eq!(count("claim_wait_ended"), 2, "{words:?}");
+}
+
+#[test]
 fn e4_a_claim_ends_with_its_holder_removed_stopped_or_crashed() {
     for cause in [EndCause::Stopped, EndCause::Crashed] {
         let crew = Crew::of(&["w1", "w2"]);

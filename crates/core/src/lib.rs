@@ -18,6 +18,7 @@
 //! | claim token | the fencing token of a task: proves that the caller is its present owner | [`task::Task::claim_token`] |
 //! | life | how a member is, since when, and whether its process still runs | [`liveness::Life`] |
 //! | restart | whether and when a member that is not running is started again | [`restart::Restart`] |
+//! | departure | how the agent of a member in a pane ended | [`departure::Departure`] |
 //! | role | prompt, tool filter and iteration limit | [`role::Role`] |
 //! | speaker | who a call speaks as, and whether that was proved | [`identity::Speaker`] |
 //! | envelope | how a message is shown to a model | [`envelope`] |
@@ -51,6 +52,7 @@ extern crate std;
 pub mod board;
 pub mod claim;
 pub mod collate;
+pub mod departure;
 pub mod envelope;
 pub mod event;
 pub mod exchange;

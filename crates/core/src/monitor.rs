@@ -2,9 +2,10 @@
 //!
 //! | seen | decided |
 //! |---|---|
-//! | no loop mode is active | the monitor ends |
+//! | no loop mode is active, and no live team starts its members again | the monitor ends |
 //! | no live team, twice in a row | the monitor ends |
 //! | a member's process is gone | it is buried, once: its tasks go back |
+//! | its restart is due | it is started again |
 //! | the same, while the clocks have just jumped | nothing |
 //! | ready for 30 s | a prompt is asked for, which the ledger of [`crate::nudge`] may still refuse |
 //! | ready, with mail | a wake is asked for: one may have been lost |
@@ -65,6 +66,8 @@ pub struct Sight {
     pub unread: u64,
     /// When the last line was typed for it.
     pub injected_at: Option<Timestamp>,
+    /// When it is started again, once it is gone and that is known.
+    pub due_at: Option<Timestamp>,
 }
 
 /// Whether a team has anything left to do.
@@ -76,6 +79,15 @@ pub enum Work {
     Done,
 }
 
+/// Whether the members of a team are started again when they are gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lives {
+    /// They are not.
+    Single,
+    /// They are, as far as the team's policy goes.
+    Renewed,
+}
+
 /// One team as a scan saw it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TeamSight {
@@ -83,6 +95,8 @@ pub struct TeamSight {
     pub standing: Standing,
     /// Whether it has anything left to do.
     pub work: Work,
+    /// Whether its members are started again.
+    pub lives: Lives,
     /// Its members in panes, and the leader when its pane is known.
     pub members: Vec<Sight>,
 }
@@ -142,6 +156,13 @@ pub enum Order {
         /// What happened to its process.
         why: Loss,
     },
+    /// The member is to be started again now.
+    Renew {
+        /// Who.
+        who: Who,
+        /// Which life of it is over.
+        incarnation: u32,
+    },
     /// Write this decision down.
     Note {
         /// About whom.
@@ -191,7 +212,7 @@ impl Monitor {
         }
         let grace = self.grace.look(now);
         let mut orders = Vec::new();
-        let mut live = false;
+        let (mut live, mut renewed) = (false, false);
         for team in &scan.teams {
             let is_open = team.standing == Standing::Live && team.work == Work::Open;
             for sight in &team.members {
@@ -200,15 +221,20 @@ impl Monitor {
                     life => life,
                 };
                 let is_gone = matches!(life, Verdict::Gone { .. });
-                live |= is_open && !is_gone && !sight.who.member.is_leader();
+                let counts = is_open && !sight.who.member.is_leader();
+                let goes_on = !is_gone || sight.due_at.is_some();
+                live |= counts && goes_on;
+                // What becomes of one that is seen to be gone only now is not known yet.
+                let is_news = !self.is_buried(sight);
+                renewed |= counts && team.lives == Lives::Renewed && (goes_on || is_news);
                 if team.standing == Standing::Live {
-                    orders.extend(self.of_member(now.wall, sight, life, scan.loops));
+                    orders.extend(self.of_member(now.wall, sight, life, (scan.loops, team.work)));
                 }
             }
         }
         self.forget(scan);
         self.forsaken = if live { 0 } else { self.forsaken + 1 };
-        if scan.loops == Loops::Inactive {
+        if scan.loops == Loops::Inactive && !renewed {
             orders.push(Order::End(Ending::NoLoop));
         } else if self.forsaken >= FORSAKEN {
             orders.push(Order::End(Ending::NoLiveTeam));
@@ -234,12 +260,17 @@ impl Monitor {
         by_wall.saturating_sub(awake).unsigned_abs() > Grace::TOLERANCE_MS.unsigned_abs()
     }
 
+    fn is_buried(&self, sight: &Sight) -> bool {
+        self.buried
+            .contains(&(sight.who.clone(), sight.incarnation))
+    }
+
     fn of_member(
         &mut self,
         now: Timestamp,
         sight: &Sight,
         life: Verdict,
-        loops: Loops,
+        (loops, work): (Loops, Work),
     ) -> Option<Order> {
         let who = &sight.who;
         let kept = self.clocks.entry(who.clone()).or_default();
@@ -261,12 +292,16 @@ impl Monitor {
         };
         match (life, &sight.shows) {
             (Verdict::Gone { why }, _) => {
-                let is_new = self.buried.insert((who.clone(), sight.incarnation));
-                is_new.then(|| Order::Bury {
-                    who: who.clone(),
-                    incarnation: sight.incarnation,
-                    why,
-                })
+                let (who, incarnation) = (who.clone(), sight.incarnation);
+                if self.buried.insert((who.clone(), incarnation)) {
+                    return Some(Order::Bury {
+                        who,
+                        incarnation,
+                        why,
+                    });
+                }
+                let is_due = sight.due_at.is_some_and(|at| at <= now) && work == Work::Open;
+                is_due.then_some(Order::Renew { who, incarnation })
             }
             (Verdict::Unknown { why: Doubt::Grace }, _) => {
                 let why = "the clocks have just jumped".to_string();
@@ -295,11 +330,12 @@ impl Monitor {
             unread: sight.unread,
             idle_ms: Some(idle_ms),
         };
-        if loops == Loops::Inactive {
+        let is_leader = sight.who.member.is_leader();
+        // Mail is no prompt for idling: a wake that was lost is made good without a loop, too.
+        if loops == Loops::Inactive && sight.unread == 0 {
             return self.note(&sight.who, quiet("loop_inactive", String::new()));
         }
-        let is_leader = sight.who.member.is_leader();
-        let is_idle = idle_ms >= i64::from(self.timing.idle_ms);
+        let is_idle = loops == Loops::Active && idle_ms >= i64::from(self.timing.idle_ms);
         let trigger = match (is_idle && !is_leader, sight.unread) {
             (true, _) => Trigger::Idle,
             (false, 0) if is_leader => {

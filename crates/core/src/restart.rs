@@ -166,6 +166,25 @@ impl Restart {
         }
     }
 
+    /// Goes on under another policy: what happened so far counts, what is decided from now on follows it.
+    pub fn adopt(&mut self, policy: Policy) {
+        self.policy = policy;
+    }
+
+    /// The policy.
+    #[must_use]
+    pub fn policy(&self) -> Policy {
+        self.policy
+    }
+
+    /// How many restarts there were in the span of the policy that ends at `now`.
+    #[must_use]
+    pub fn recent(&self, now: i64) -> usize {
+        let window_start = now.saturating_sub(self.policy.within_ms);
+        let is_recent = |restart: &&i64| **restart > window_start;
+        self.restarts.iter().filter(is_recent).count()
+    }
+
     /// Says what is wanted from now on. Wanting a member up that is done or was given up begins anew, with all its
     /// restarts forgotten.
     pub fn want(&mut self, wanted: Wanted, now: i64) {

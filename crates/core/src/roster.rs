@@ -18,9 +18,11 @@ use crate::time::Timestamp;
 
 mod member;
 mod pane;
+mod respawn;
 
 pub use member::{Former, Member, Recruit, Seat};
 pub use pane::TmuxIdentity;
+pub use respawn::Respawn;
 
 /// Limits and manners of a team; what is absent has its default.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -41,6 +43,9 @@ pub struct Settings {
     /// What happens to a model call when the limits cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limiter_unreachable: Option<WhenUnreachable>,
+    /// Whether members in panes whose agents ended are started again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub respawn: Option<Respawn>,
 }
 
 /// A team.
@@ -161,6 +166,15 @@ impl Team {
         self.settings
             .as_ref()
             .and_then(|settings| settings.limiter_unreachable)
+            .unwrap_or_default()
+    }
+
+    /// Whether members in panes whose agents ended are started again.
+    #[must_use]
+    pub fn respawn(&self) -> Respawn {
+        self.settings
+            .as_ref()
+            .and_then(|settings| settings.respawn)
             .unwrap_or_default()
     }
 

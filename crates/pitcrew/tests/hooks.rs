@@ -42,8 +42,8 @@ fn hook(here: &Sandbox, member: &str, cli: &str, act: &str, said: &Value) -> Ans
 /// What Claude Code tells, as recorded, without what does not matter here.
 fn said(event: &str) -> Value {
     json!({
-        "session_id": "a69f9574-5fb2-4a2d-87e2-c2aaf416af3b", "transcript_path": "/home/u/.claude/projects/x.jsonl",
-        "cwd": "/home/u/project", "permission_mode": "default", "hook_event_name": event, "prompt": "hello",
+        "session_id": "a69f9574-5fb2-4a2d-87e2-c2aaf416af3b", "transcript_path": "x.jsonl",
+        "cwd": ".", "permission_mode": "default", "hook_event_name": event, "prompt": "hello",
         "stop_hook_active": false,
     })
 }
@@ -348,6 +348,13 @@ fn an_edit_of_lines_that_others_hold_is_refused_before_it_happens() {
         refused.stderr
     );
     hook(&here, "bob", "claude", "guard", &edit).succeeded();
+    // Copilot CLI shows its model no standard error.
+    let denied = hook(&here, "ann", "copilot", "guard", &edit)
+        .succeeded()
+        .json();
+    assert_eq!(denied["permissionDecision"], "deny");
+    let reason = denied["permissionDecisionReason"].as_str().unwrap();
+    assert!(reason.contains("bob holds a.rs"), "{reason}");
 }
 
 #[test]

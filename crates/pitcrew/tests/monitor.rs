@@ -250,7 +250,7 @@ fn d5_b6_real_a_member_whose_process_ended_gives_its_task_back_and_the_last_one_
     });
     assert_eq!(project.status()["reason"], "no_live_team");
     let inbox = project.sandbox.call(["inbox", "--json"]).json().to_string();
-    assert!(inbox.contains("w1 is gone: its process has ended. Its task 1 is pending again."));
+    assert!(inbox.contains("w1 is gone: its tmux server is gone. Its task 1 is pending again."));
 }
 
 #[test]

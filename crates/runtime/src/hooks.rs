@@ -108,6 +108,19 @@ impl Dialect {
         };
         json!({ "decision": decision, "reason": text })
     }
+
+    /// What is printed so that a tool is not used, for `reason`. `None` where the program takes status 2 and the reason on
+    /// standard error.
+    #[must_use]
+    pub fn refuse(self, reason: &str) -> Option<Value> {
+        match self {
+            Self::Plain | Self::Nested | Self::NestedDeny => None,
+            // Status 2 refuses too, and keeps the reason from the model.
+            Self::Flat => Some(json!({
+                "permissionDecision": "deny", "permissionDecisionReason": reason,
+            })),
+        }
+    }
 }
 
 /// Whether what a program tells a hook of [`Act::Ask`] is a question: some tell of other things by the same event.

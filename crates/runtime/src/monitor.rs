@@ -1,10 +1,11 @@
-//! The monitor: the one background process of a project that prompts idle panes, sweeps for lost wakes and notices dead
-//! members.
+//! The monitor: the one background process of a project that prompts idle panes, sweeps for lost wakes, notices dead members
+//! and starts those again whose team says so.
 //!
 //! | file | does |
 //! |---|---|
 //! | `monitor.rs` | starts it where it is needed, says whether it runs, ends it |
 //! | `monitor/watcher.rs` | the process itself: looks every 5 s and does what core's machine orders |
+//! | `monitor/undertaker.rs` | what follows when a member is gone |
 //! | `monitor/sight.rs` | what one look sees of a project |
 //! | `monitor/panes.rs` | panes as it needs them: tmux, or a script in tests |
 //!
@@ -23,19 +24,20 @@ use std::path::Path;
 
 use pitcrew_core::Timestamp;
 use pitcrew_core::monitor::Ending;
+use pitcrew_core::nudge::Loops as Active;
 use pitcrew_store::{Document, Place, Project, StoreExt, StoreFailure, Watching};
 use serde::{Deserialize, Serialize};
 
 use crate::clock::{Clock, Entropy};
-use crate::loops::Loops;
 use crate::process::{Environment, Identity, Ladder, Mark, Presence, detach, reclaim};
 
 mod panes;
 mod sight;
+mod undertaker;
 mod watcher;
 
 pub use panes::{Panes, TmuxPanes};
-pub use sight::has_live_team;
+pub use sight::{Need, need};
 pub use watcher::Watcher;
 
 /// What of the caller's environment a monitor is given.
@@ -98,7 +100,7 @@ pub enum Ensured {
     Started(u32),
     /// One runs.
     Running,
-    /// No loop mode is active.
+    /// No loop mode is active, and no live team starts its members again.
     NoLoop,
     /// No team is live.
     NoLiveTeam,
@@ -133,7 +135,8 @@ pub enum MonitorError {
     },
 }
 
-/// Makes sure that a monitor runs, if one is needed. `program` is this program, `caller` its environment.
+/// Makes sure that a monitor runs, if one is needed. `program` is this program, `caller` its environment;
+/// `agents_need` are the variables that agents are handed when the monitor starts them again.
 ///
 /// # Errors
 /// [`MonitorError`]; no monitor was started then.
@@ -143,12 +146,13 @@ pub fn ensure(
     entropy: &dyn Entropy,
     program: &Path,
     caller: &Environment,
+    agents_need: &[&str],
 ) -> Result<Ensured, MonitorError> {
-    if Loops::of(project, clock).active().is_empty() {
-        return Ok(Ensured::NoLoop);
-    }
-    if !has_live_team(project, clock, entropy) {
-        return Ok(Ensured::NoLiveTeam);
+    let need = need(project, clock, entropy);
+    match need.live {
+        _ if need.is_there() => {}
+        _ if need.loops == Active::Inactive => return Ok(Ensured::NoLoop),
+        _ => return Ok(Ensured::NoLiveTeam),
     }
     let Some(watching) = project.watch_over()? else {
         return Ok(Ensured::Running);
@@ -156,7 +160,11 @@ pub fn ensure(
     let base = caller
         .iter()
         .map(|(name, value)| (name.to_owned(), value.to_owned()));
-    let environment = Environment::forwarding(base, &KEPT);
+    let kept: Vec<&str> = KEPT
+        .into_iter()
+        .chain(agents_need.iter().copied())
+        .collect();
+    let environment = Environment::forwarding(base, &kept);
     let mut arguments: Vec<OsString> = vec![ROOT.into(), project.root().into()];
     arguments.extend(WATCH.map(OsString::from));
     let folder = Path::new("/");

@@ -7,7 +7,8 @@
 //! | `panes/launch.rs` | a whole team at once, or nothing of it: [`launch`] |
 //! | `panes/first_line.rs` | types the first line into fresh agents, side by side |
 //! | `panes/standing.rs` | how members in panes are, from one look: [`standings`] |
-//! | `panes/restart.rs` | a member anew in a pane of its own: [`restart`] |
+//! | `panes/restart.rs` | a member anew in a pane of its own: [`restart`], [`renew`] |
+//! | `panes/lives.rs` | how lives end, and whether and when the next begins: [`LivesRecord`] |
 //! | `panes/leader.rs` | the pane in which the leader sits |
 //! | `panes/watching.rs` | tells a leader's pane which panes are ready for review |
 //! | `panes/ending.rs` | ends what is ours: [`end_all`], [`end_life`] |
@@ -22,6 +23,7 @@ mod ending;
 mod first_line;
 mod launch;
 mod leader;
+mod lives;
 mod restart;
 mod site;
 mod standing;
@@ -39,7 +41,11 @@ pub use ending::{LifeEnd, PanesEnded, end_all, end_life};
 pub use first_line::Begun;
 pub use launch::{Crew, Launched, Place, delivery_folder, launch, session_of};
 pub use leader::{forget_leader, register_leader};
-pub use restart::{Restarted, restart};
+pub(crate) use lives::note_end;
+pub use lives::{LifeEnded, LivesRecord, given_up, prospect};
+#[cfg(test)]
+pub(crate) use lives::{begin_by_policy, end_start};
+pub use restart::{Restarted, renew, restart};
 pub use site::{Site, Start};
 pub use standing::{Standing, standings};
 pub use waking::{Bell, Occasion, Wakened, seat_of, wake_member};
@@ -101,6 +107,12 @@ pub enum PaneError {
         /// The member.
         member: String,
     },
+    /// Another process starts the member right now.
+    #[error("{member} is being started by another process")]
+    BeingStarted {
+        /// The member.
+        member: String,
+    },
     /// It failed, and not everything could be taken back.
     #[error("{why}; what was begun could not be taken back: {left}")]
     LeftBehind {
@@ -125,6 +137,7 @@ impl PaneError {
             Self::SessionExists { .. } => "session_exists",
             Self::EndedAtOnce { .. } => "ended_at_once",
             Self::NoPane { .. } => "no_pane",
+            Self::BeingStarted { .. } => "being_started",
             Self::LeftBehind { why, .. } => why.code(),
         }
     }

@@ -6,7 +6,7 @@
 //! | the project's folder, above the teams | `ralph.json` `ultrawork.json` `ultraqa.json` `monitor.json` | |
 //! | `tasks/` | `<id>.json` | |
 //! | `mailbox/` | `.<name>.unread` `.<name>.offset` | `<name>.jsonl` |
-//! | `workers/<name>/` | `heartbeat.json` `process.json` `session.json` `pane.json` `.nudge.json` `.outbox-offset` | `outbox.jsonl` |
+//! | `workers/<name>/` | `heartbeat.json` `process.json` `session.json` `pane.json` `.nudge.json` `.lives.json` `.outbox-offset` | `outbox.jsonl` |
 //!
 //! [`document`] and [`log`] lead from a place to its file, [`change`] leads back. Everything in a path comes from a
 //! checked name, so no path leaves the folder. Nothing here touches a disk.
@@ -125,6 +125,7 @@ pub(crate) fn document(place: &Place) -> Spot<'_> {
         Place::Session(name) => worker(name).spot("session.json", Form::PrettyLine),
         Place::Pane(name) => worker(name).spot("pane.json", Form::PrettyLine),
         Place::Nudge(name) => worker(name).spot(".nudge.json", Form::CompactLine),
+        Place::Lives(name) => worker(name).spot(".lives.json", Form::CompactLine),
         Place::Hook(name) => worker(name).spot(".hook.json", Form::CompactLine),
     }
 }
@@ -182,8 +183,11 @@ pub(crate) fn is_draft(file: &str) -> bool {
 
 /// The name of the reference's mark beside a task that somebody claims.
 pub(crate) fn claim_mark(id: &TaskId) -> String {
-    format!("{id}.lock")
+    format!("{id}{CLAIM_MARK}")
 }
+
+/// How the names of all such marks end.
+pub(crate) const CLAIM_MARK: &str = ".lock";
 
 /// Whether `file` beside the tasks is such a mark.
 pub(crate) fn is_claim_mark(file: &str) -> bool {
@@ -192,7 +196,7 @@ pub(crate) fn is_claim_mark(file: &str) -> bool {
 
 /// The id of the task whose mark is called `file`.
 pub(crate) fn claimed_id(file: &str) -> Option<&str> {
-    file.strip_suffix(".lock").filter(|id| !id.is_empty())
+    file.strip_suffix(CLAIM_MARK).filter(|id| !id.is_empty())
 }
 
 /// The id of the task whose document is called `file`, whoever named it.
@@ -260,6 +264,7 @@ fn of_worker(worker: Name, file: &str) -> Option<Change> {
         "session.json" => Some(Change::Document(Place::Session(worker))),
         "pane.json" => Some(Change::Document(Place::Pane(worker))),
         ".nudge.json" => Some(Change::Document(Place::Nudge(worker))),
+        ".lives.json" => Some(Change::Document(Place::Lives(worker))),
         ".hook.json" => Some(Change::Document(Place::Hook(worker))),
         _ => None,
     }
@@ -295,6 +300,7 @@ mod tests {
             Place::Session(w1()),
             Place::Pane(w1()),
             Place::Nudge(w1()),
+            Place::Lives(w1()),
             Place::Hook(w1()),
             Place::Shutdown,
             Place::Run,

@@ -187,12 +187,11 @@ impl Store for LocalStore {
         let Some(tasks) = Folder::descend(&self.team, Branch::Tasks.steps())? else {
             return Ok(Vec::new());
         };
-        // A name that is no text is nobody's id, which is for the caller to find: left out here it would be a task that
-        // nobody hears of.
-        let names = tasks.names_in_words()?;
-        let id = match kind {
-            Kind::Task => layout::task_id,
-            Kind::ClaimedTask => layout::claimed_id,
+        let (names, id): (_, fn(&str) -> Option<&str>) = match kind {
+            // A name that is no text is nobody's id, which is for the caller to find: left out here it would be a task
+            // that nobody hears of.
+            Kind::Task => (tasks.names_in_words()?, layout::task_id),
+            Kind::ClaimedTask => (tasks.names_with(layout::CLAIM_MARK)?, layout::claimed_id),
         };
         let ids = names.iter().filter_map(|name| id(name));
         Ok(ids.map(str::to_owned).collect())

@@ -59,6 +59,8 @@ pub enum Place {
     Pane(Name),
     /// `workers/<name>/.nudge.json`: which line is about to be typed for a member, and which was.
     Nudge(Name),
+    /// `workers/<name>/.lives.json`: how the last life of a member in a pane ended, and whether it is started again.
+    Lives(Name),
     /// `workers/<name>/.hook.json`: what the hooks of a member's program have told and shown.
     Hook(Name),
     /// `shutdown.json`.
@@ -173,6 +175,7 @@ impl Place {
             | Self::Process(_)
             | Self::Session(_)
             | Self::Pane(_)
+            | Self::Lives(_)
             | Self::Shutdown
             | Self::Run => Durability::Synced,
             Self::Claims | Self::Limits | Self::Loop(_) => Durability::Ordered,

@@ -1,8 +1,5 @@
-//! Every fact that there is: the closed list. See [`super`] for what an event is.
-//!
-//! A row says the type as it is written, the topic, and the fields with what each says; `declare` makes the enum, the way
-//! it is written and the described schema from it. A type is never taken away and never changes its meaning; a field
-//! that is added is an `Option`, so that older lines can still be read.
+//! Every fact that there is: the closed list. See [`super`] for what an event is. A field that is added is an `Option`.
+//! A row is a type as it is written, its topic and its fields; `declare` makes enum, text and schema of it. No type is taken away.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -58,6 +55,22 @@ facts! {
     }
     /// A member's agent ended in any other way.
     AgentCrashed = "agent_crashed" on Team {
+        /// The member.
+        member: Name,
+        /// Why, in a few words.
+        reason: String,
+    }
+    /// A member in a pane was started again, as a new incarnation.
+    AgentRestarted = "agent_restarted" on Team {
+        /// The member.
+        member: Name,
+        /// The number of the new incarnation.
+        incarnation: u32,
+        /// Who wanted it: `policy` or `request`.
+        by: String,
+    }
+    /// A member in a pane is not started again by its policy any more.
+    AgentFailed = "agent_failed" on Team {
         /// The member.
         member: Name,
         /// Why, in a few words.

@@ -37,6 +37,7 @@ fn sight(state: State) -> Sight {
         shows: Shows::Screen(state, "as it looks".into()),
         unread: 0,
         injected_at: None,
+        due_at: None,
     }
 }
 
@@ -46,6 +47,7 @@ fn scan(members: Vec<Sight>) -> Scan {
         teams: vec![TeamSight {
             standing: Standing::Live,
             work: Work::Open,
+            lives: Lives::Single,
             members,
         }],
     }
@@ -65,6 +67,7 @@ fn reasons(orders: &[Order]) -> Vec<&str> {
                 Trigger::Send => "ring send",
             }),
             Order::Bury { .. } => Some("bury"),
+            Order::Renew { .. } => Some("renew"),
             Order::End(why) => Some(why.code()),
         }
     };
@@ -196,6 +199,59 @@ fn b6_a_member_whose_process_is_gone_is_buried_within_one_scan_and_once() {
     assert_eq!(look(5_000, 1), "bury busy");
     assert_eq!(look(10_000, 1), "");
     assert_eq!(look(15_000, 2), "bury");
+}
+
+#[test]
+fn a_member_whose_restart_is_due_is_started_again_and_not_before() {
+    let gone = |due_at: Option<i64>| Sight {
+        life: Verdict::Gone { why: Loss::Ended },
+        due_at: due_at.map(at),
+        ..sight(State::Exited)
+    };
+    let mut monitor = monitor();
+    let mut look = |now, due_at| {
+        let mut seen = scan(vec![gone(due_at)]);
+        seen.loops = Loops::Inactive;
+        seen.teams[0].lives = Lives::Renewed;
+        reasons(&monitor.handle_scan(moment(now), &seen)).join(" ")
+    };
+    // That nothing is known of it yet ends nothing.
+    assert_eq!(look(5_000, None), "bury");
+    assert_eq!(look(10_000, Some(12_000)), "");
+    assert_eq!(look(15_000, Some(12_000)), "renew");
+    // It is given up: nothing is left to be done.
+    assert_eq!(look(20_000, None), "no_loop");
+}
+
+#[test]
+fn a_team_that_starts_its_members_again_is_watched_without_a_loop_and_not_prompted() {
+    let mut monitor = monitor();
+    for now in (5_000..200_000).step_by(5_000) {
+        let mut seen = scan(vec![sight(State::Ready)]);
+        seen.loops = Loops::Inactive;
+        seen.teams[0].lives = Lives::Renewed;
+        let orders = monitor.handle_scan(moment(now), &seen);
+        let expected: &[&str] = match now {
+            5_000 => &["loop_inactive"],
+            _ => &[],
+        };
+        assert_eq!(reasons(&orders), expected);
+    }
+}
+
+#[test]
+fn when_the_last_task_is_done_nobody_is_started_again() {
+    let mut seen = scan(vec![Sight {
+        life: Verdict::Gone { why: Loss::Ended },
+        due_at: Some(at(0)),
+        ..sight(State::Exited)
+    }]);
+    seen.teams[0].work = Work::Done;
+    let mut monitor = monitor();
+    for now in [5_000, 10_000] {
+        let orders = monitor.handle_scan(moment(now), &seen);
+        assert!(!reasons(&orders).contains(&"renew"), "{orders:?}");
+    }
 }
 
 #[test]
@@ -371,6 +427,7 @@ proptest! {
                         last = Some(decided.reason);
                     }
                     Order::End(why) => prop_assert_eq!(why, Ending::NoLiveTeam),
+                    Order::Renew { .. } => prop_assert!(false, "nobody said when"),
                 }
             }
         }

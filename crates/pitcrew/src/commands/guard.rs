@@ -6,7 +6,7 @@ use pitcrew_runtime::guard::hook::HookError;
 
 use crate::cli::Entry;
 use crate::context::Context;
-use crate::halt::{Exit, Halt};
+use crate::halt::Halt;
 
 mod check;
 mod hook;
@@ -19,8 +19,9 @@ pub(crate) const ENTRY: Entry = Entry::group(
     &[check::ENTRY, hook::INSTALL, hook::UNINSTALL],
 );
 
-/// Asks whether the edit that an agent CLI is about to make touches lines of others, as `guard check --hook` does.
-pub(crate) fn before_edit(context: &mut Context<'_>, said: &str) -> Result<Exit, Halt> {
+/// Why the edit that an agent CLI is about to make must not be, in words for its model; `None` when it touches no lines of
+/// others.
+pub(crate) fn before_edit(context: &mut Context<'_>, said: &str) -> Result<Option<String>, Halt> {
     check::before_edit(context, said)
 }
 

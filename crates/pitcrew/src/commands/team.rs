@@ -21,6 +21,7 @@ pub(crate) mod monitor;
 mod monitor_panes;
 mod presence;
 mod recruit;
+mod respawn;
 mod restart;
 mod rm;
 mod shutdown;

@@ -66,7 +66,7 @@ struct Prepared {
 /// Why nothing was done with an index under its lock.
 enum Halted {
     /// Too much is new; this is the index as it was kept.
-    FarBehind(MailIndex),
+    FarBehind(Box<MailIndex>),
     NotDone(NotDone),
 }
 
@@ -304,7 +304,7 @@ impl Desk<'_> {
                 };
                 index = self.fitted(owner, index)?;
                 if prepared.is_none() && self.is_far_behind(owner, &index)? {
-                    return Err(Halted::FarBehind(kept));
+                    return Err(Halted::FarBehind(Box::new(kept)));
                 }
                 self.catch_up(owner, &mut index)?;
                 let answer = rule(&mut index)?;
@@ -319,6 +319,7 @@ impl Desk<'_> {
                 Ok(answer) => return Ok(answer),
                 Err(Halted::NotDone(not_done)) => return Err(not_done),
                 Err(Halted::FarBehind(from)) => {
+                    let from = *from;
                     let mut index = self.fitted(owner, from.clone())?;
                     self.catch_up(owner, &mut index)?;
                     prepared = Some(Prepared { from, index });

@@ -1,18 +1,20 @@
-//! Panes as the monitor needs them: looked at, and rung.
+//! Panes as the monitor needs them: looked at, rung, and opened anew for a member that is gone.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use pitcrew_core::Name;
+use pitcrew_core::departure::Departure;
 use pitcrew_core::liveness::{Doubt, Loss, Verdict};
 use pitcrew_core::monitor::Shows;
 use pitcrew_core::submit::{Foreground, Look, Pane};
+use pitcrew_store::{LocalStore, Project};
 
 use crate::desk::Desk;
-use crate::panes::{Bell, Occasion, Wakened, wake_member};
-use crate::process::{Blindness, Presence};
+use crate::panes::{Bell, Occasion, PaneError, Restarted, Site, Wakened, renew, wake_member};
+use crate::process::{Blindness, Environment, Presence};
 use crate::profile::PaneProfiles;
-use crate::tmux::{PaneRecord, Tmux};
+use crate::tmux::{PaneRecord, Tmux, TrustPolicy};
 use crate::wake::{PaneSeat, WakeError};
 
 /// What the monitor needs of panes. The real ones are [`TmuxPanes`].
@@ -22,6 +24,21 @@ pub trait Panes {
 
     /// Whether the process of a pane still runs.
     fn life(&self, seat: &PaneSeat) -> Verdict;
+
+    /// How the process of a pane ended that has.
+    fn departure(&self, seat: &PaneSeat) -> Departure;
+
+    /// Starts a member anew whose life `incarnation` is over, if its policy says so now; answers whether it did.
+    ///
+    /// # Errors
+    /// Why there is no new life. What the policy says to that is kept.
+    fn renew(
+        &self,
+        desk: &Desk<'_>,
+        store: &LocalStore,
+        member: &Name,
+        incarnation: u32,
+    ) -> Result<Option<Restarted>, PaneError>;
 
     /// Rings for a member.
     ///
@@ -45,8 +62,12 @@ pub struct TmuxPanes<'a> {
     pub tmux: &'a Tmux,
     /// How programs look and take a line.
     pub profiles: &'a PaneProfiles,
-    /// The project's root.
-    pub root: &'a Path,
+    /// The project.
+    pub project: &'a Project,
+    /// The monitor's environment: what a new agent is handed of it, its profile says.
+    pub caller: &'a Environment,
+    /// This program, for the gate.
+    pub program: &'a Path,
 }
 
 impl Panes for TmuxPanes<'_> {
@@ -89,6 +110,33 @@ impl Panes for TmuxPanes<'_> {
         }
     }
 
+    fn departure(&self, seat: &PaneSeat) -> Departure {
+        let tmux = self.tmux.at(&seat.pane.server.socket_path);
+        // A tmux that does not answer does not tell how.
+        tmux.departure(&seat.pane).unwrap_or(Departure::Untold)
+    }
+
+    fn renew(
+        &self,
+        desk: &Desk<'_>,
+        store: &LocalStore,
+        member: &Name,
+        incarnation: u32,
+    ) -> Result<Option<Restarted>, PaneError> {
+        let site = Site {
+            project: self.project,
+            desk: *desk,
+            store,
+            profiles: self.profiles,
+            tmux: self.tmux,
+            caller: self.caller,
+            program: self.program,
+            // Nobody is there who could say that the folder is trusted.
+            trust: TrustPolicy::Ask,
+        };
+        renew(&site, member, incarnation)
+    }
+
     fn ring(
         &self,
         desk: &Desk<'_>,
@@ -97,7 +145,7 @@ impl Panes for TmuxPanes<'_> {
     ) -> Result<Wakened, WakeError> {
         let bell = Bell {
             desk: *desk,
-            root: self.root,
+            root: self.project.root(),
             profiles: self.profiles,
             tmux: self.tmux,
         };

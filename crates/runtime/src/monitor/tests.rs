@@ -4,13 +4,15 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use pitcrew_core::Name;
+use pitcrew_core::departure::Departure;
 use pitcrew_core::event::{Fact, Filter, What};
 use pitcrew_core::liveness::{Loss, Verdict};
 use pitcrew_core::loops::{Mode, Opening, Over, Ralph};
 use pitcrew_core::monitor::Shows;
 use pitcrew_core::nudge::{Decision, Loops as Active, Standing, Timing, View, Wake};
 use pitcrew_core::refusal::NameKind;
-use pitcrew_core::roster::{Recruit, Seat};
+use pitcrew_core::restart::When;
+use pitcrew_core::roster::{Recruit, Respawn, Seat, Settings};
 use pitcrew_core::screen::State;
 use pitcrew_core::submit::Outcome;
 use pitcrew_core::task::Status;
@@ -18,10 +20,11 @@ use pitcrew_core::task::Status;
 use super::*;
 use crate::clock::{ManualClock, SystemEntropy};
 use crate::desk::{Change, Credentials, Desk, TaskPlan};
-use crate::loops::Wish;
-use crate::panes::{Occasion, Wakened};
+use crate::loops::{Loops, Wish};
+use crate::panes::{Occasion, PaneError, Restarted, Wakened};
 use crate::tmux::{PaneRecord, ServerRecord};
 use crate::wake::{NudgeRecord, PaneSeat, WakeError};
+use pitcrew_store::LocalStore;
 
 static ENTROPY: SystemEntropy = SystemEntropy;
 
@@ -34,6 +37,9 @@ struct Script<'a> {
     begun: i64,
     shows: RefCell<Shows>,
     life: Rc<Cell<Verdict>>,
+    how: Cell<Departure>,
+    /// When members were started again, in seconds since the beginning.
+    renewed: RefCell<Vec<i64>>,
     /// When lines were taken, in seconds since the beginning.
     rung: RefCell<Vec<i64>>,
     /// What happens at which second.
@@ -47,6 +53,8 @@ impl<'a> Script<'a> {
             begun: clock.now(),
             shows: RefCell::new(Shows::Screen(State::Ready, String::new())),
             life: Rc::new(Cell::new(Verdict::Alive)),
+            how: Cell::new(Departure::Killed(9)),
+            renewed: RefCell::new(Vec::new()),
             rung: RefCell::new(Vec::new()),
             then: RefCell::new(Vec::new()),
         }
@@ -68,6 +76,29 @@ impl Panes for Script<'_> {
 
     fn life(&self, _: &PaneSeat) -> Verdict {
         self.life.get()
+    }
+
+    fn departure(&self, _: &PaneSeat) -> Departure {
+        self.how.get()
+    }
+
+    fn renew(
+        &self,
+        desk: &Desk<'_>,
+        _: &LocalStore,
+        member: &Name,
+        incarnation: u32,
+    ) -> Result<Option<Restarted>, PaneError> {
+        let failed = PaneError::NoPane {
+            member: member.to_string(),
+        };
+        let begun = crate::panes::begin_by_policy(desk, member, incarnation)?;
+        if begun {
+            self.renewed.borrow_mut().push(self.seconds());
+            crate::panes::end_start(desk, member, incarnation, Some(&failed.to_string()))?;
+            return Err(failed);
+        }
+        Ok(None)
     }
 
     fn ring(
@@ -210,6 +241,12 @@ impl Scene {
                         Some(format!("{did} {reason}"))
                     }
                     What::Known(Fact::AgentCrashed { reason, .. }) => Some(reason),
+                    What::Known(Fact::AgentLeft { reason, .. }) => {
+                        Some(format!("left: {}", reason.unwrap_or_default()))
+                    }
+                    What::Known(Fact::AgentFailed { reason, .. }) => {
+                        Some(format!("failed: {reason}"))
+                    }
                     What::Known(Fact::MonitorEnded { reason }) => Some(format!("end {reason}")),
                     _ => None,
                 });
@@ -361,11 +398,92 @@ fn b6_the_tasks_of_a_member_that_is_gone_go_back_and_the_leader_is_told_once() {
         scene.decisions(),
         [
             "nothing not_idle",
-            "its process has ended",
+            "it was killed by signal 9",
             "end no_live_team",
             "end no_live_team"
         ]
     );
+}
+
+fn renew_members(scene: &Scene, when: When) {
+    scene.with_desk(|desk| {
+        desk.change_roster(|team| {
+            team.settings = Some(Settings {
+                respawn: Some(Respawn {
+                    when,
+                    ..Respawn::default()
+                }),
+                ..Settings::default()
+            });
+            Ok(())
+        })
+        .unwrap();
+    });
+}
+
+#[test]
+fn a_crashed_member_is_started_again_with_back_off_then_given_up_and_the_leader_told() {
+    let scene = Scene::new();
+    renew_members(&scene, When::AfterFailure);
+    let panes = Script::ready(&scene.clock);
+    let life = Rc::clone(&panes.life);
+    panes.at(7, move || life.set(Verdict::Gone { why: Loss::Ended }));
+    // Without a loop: the team wants its members back.
+    assert_eq!(scene.watch(&panes), Ending::NoLoop);
+    assert_eq!(panes.renewed.borrow().len(), 3);
+    let inbox = scene.with_desk(|desk| desk.count_unread(&Name::leader()).unwrap());
+    assert_eq!(inbox, 2);
+    assert_eq!(
+        scene.decisions(),
+        [
+            "nothing loop_inactive",
+            "it was killed by signal 9",
+            "nothing gone",
+            "failed: it was started again 3 times within 10 min",
+            "end no_loop"
+        ]
+    );
+}
+
+#[test]
+fn a_member_that_a_person_ended_is_told_as_left_and_stays_so() {
+    for how in [Departure::Exited(0), Departure::Closed] {
+        let scene = Scene::new();
+        renew_members(&scene, When::AfterFailure);
+        scene.start_loop();
+        let panes = Script::ready(&scene.clock);
+        panes.how.set(how);
+        panes.life.set(Verdict::Gone { why: Loss::Ended });
+        assert_eq!(scene.watch(&panes), Ending::NoLiveTeam);
+        assert_eq!(panes.renewed.borrow().len(), 0);
+        let left = format!("left: {}", how.words());
+        assert_eq!(scene.decisions(), [&left, "end no_live_team"]);
+    }
+}
+
+#[test]
+fn the_claims_of_a_member_that_is_gone_end_although_it_is_not_started_again() {
+    let scene = Scene::new();
+    scene.start_loop();
+    scene.with_desk(|desk| {
+        let member = name("w1");
+        let file = "a.rs".to_string().try_into().unwrap();
+        let request = pitcrew_core::claim::Request {
+            member: &member,
+            file: &file,
+            lines: pitcrew_core::claim::Lines::new(1, 9).unwrap(),
+            ttl_ms: 600_000,
+            mode: pitcrew_core::claim::Mode::Replace,
+            patience: pitcrew_core::claim::Patience::None,
+            anchor: None,
+        };
+        desk.claim_lines_as(&request).unwrap();
+    });
+    let panes = Script::ready(&scene.clock);
+    panes.life.set(Verdict::Gone { why: Loss::Ended });
+    assert_eq!(scene.watch(&panes), Ending::NoLiveTeam);
+    let held = scene.with_desk(|desk| desk.claims().unwrap().held(desk.now()).count());
+    assert_eq!(held, 0);
 }
 
 #[test]
@@ -379,6 +497,7 @@ fn without_a_loop_or_a_live_team_nothing_is_started() {
             &ENTROPY,
             program,
             &Environment::empty(),
+            &[],
         )
     };
     assert_eq!(ensured(&scene).unwrap(), Ensured::NoLoop);

@@ -1,31 +1,25 @@
 //! The monitor's own process: it looks, lets core's machine decide, and does what that orders.
 //!
 //! What always holds: every decision that differs from the one before is in the team's `events.jsonl`; what cannot be done
-//! is a decision too, with its reason; of a member that is gone the tasks go back before its leader is told, once for each
-//! of its lives, however many monitors see it.
+//! is a decision too, with its reason. What follows when a member is gone is next door.
 
 use std::collections::BTreeSet;
 
-use pitcrew_core::claim::EndCause;
 use pitcrew_core::event::Fact;
-use pitcrew_core::identity::Speaker;
-use pitcrew_core::liveness::{Loss, Moment};
-use pitcrew_core::mailbox::{Draft, Intent};
+use pitcrew_core::liveness::Moment;
 use pitcrew_core::monitor::{Decided, Did, Ending, Monitor, Order, Who};
 use pitcrew_core::nudge::{Loops as Active, Timing, Trigger, Wake};
-use pitcrew_core::task::{Status, Task};
-use pitcrew_core::{Name, TaskId, Timestamp};
+use pitcrew_core::{Name, Timestamp};
 use pitcrew_store::{Project, StoreExt, StoreFailure};
 
 use super::MonitorRecord;
 use super::panes::Panes;
-use super::sight::{Looker, has_live_team, is_gone, loss_in_words};
+use super::sight::{Looker, need};
+use super::undertaker::Undertaker;
 use crate::clock::{Clock, Entropy};
-use crate::desk::{Desk, NotDone};
-use crate::loops::Loops;
+use crate::desk::Desk;
 use crate::panes::{Occasion, Wakened};
 use crate::process::Identity;
-use crate::wake::PaneSeat;
 
 /// How often it is looked whether it is to end, in milliseconds.
 const POLL_MS: i64 = 500;
@@ -91,8 +85,7 @@ impl<P: Panes> Watcher<'_, P> {
 
     /// Whether there is something to watch.
     pub(super) fn is_needed(&self) -> bool {
-        !Loops::of(self.project, self.clock).active().is_empty()
-            && has_live_team(self.project, self.clock, self.entropy)
+        need(self.project, self.clock, self.entropy).is_there()
     }
 
     /// One scan and what follows from it; answers the end, when it has come.
@@ -102,6 +95,7 @@ impl<P: Panes> Watcher<'_, P> {
         let now = self.moment();
         let scan = looker.scan(self.panes);
         let teams = looker.teams();
+        let undertaker = Undertaker { panes: self.panes };
         for order in monitor.handle_scan(now, &scan) {
             let team = |who: &Who| teams.iter().find(|team| team.name == who.team);
             match order {
@@ -126,26 +120,23 @@ impl<P: Panes> Watcher<'_, P> {
                     }
                 }
                 Order::Bury {
-                    who,
-                    incarnation,
-                    why,
+                    who, incarnation, ..
                 } => {
                     let Some(team) = team(&who) else { continue };
                     let desk = looker.desk(team);
-                    if let Err(failed) = self.bury(&desk, &who, incarnation, why) {
+                    if let Err(failed) = undertaker.bury(&desk, &who, incarnation) {
                         monitor.handle_failure(&who, incarnation);
-                        let decided = Decided {
-                            trigger: Trigger::Idle,
-                            did: Did::Nothing,
-                            reason: "gone".into(),
-                            why: format!("what it held could not be given back: {failed}"),
-                            unread: 0,
-                            idle_ms: None,
-                        };
-                        let noted = monitor.handle_answer(&who, decided);
-                        if let Some(Order::Note { who, decided }) = noted {
-                            desk.announce(&[fact(&who, decided)]);
-                        }
+                        let why = format!("what it held could not be given back: {failed}");
+                        note(monitor, &desk, &who, why);
+                    }
+                }
+                Order::Renew { who, incarnation } => {
+                    let Some(team) = team(&who) else { continue };
+                    let desk = looker.desk(team);
+                    let failed = undertaker.renew(team, &desk, &who, incarnation);
+                    if let Some(failed) = failed.unwrap_or_else(|why| Some(why.to_string())) {
+                        let why = format!("it could not be started again: {failed}");
+                        note(monitor, &desk, &who, why);
                     }
                 }
             }
@@ -155,6 +146,7 @@ impl<P: Panes> Watcher<'_, P> {
 
     /// Waits for the next scan; answers whether somebody asked for the end. A loop that ends ends the wait.
     fn rest_until(&self, until: i64) -> bool {
+        let before = self.looker().loops();
         loop {
             let left = until - self.clock.monotonic();
             if left <= 0 {
@@ -167,7 +159,7 @@ impl<P: Panes> Watcher<'_, P> {
             if record.ok().flatten().is_some_and(is_asked) {
                 return true;
             }
-            if Loops::of(self.project, self.clock).active().is_empty() {
+            if before == Active::Active && self.looker().loops() == Active::Inactive {
                 return false;
             }
         }
@@ -193,7 +185,7 @@ impl<P: Panes> Watcher<'_, P> {
     ) -> Decided {
         let occasion = Occasion {
             trigger,
-            loops: Active::Active,
+            loops: self.looker().loops(),
             idle_since,
             wake: Wake::Pane,
         };
@@ -218,48 +210,6 @@ impl<P: Panes> Watcher<'_, P> {
             unread,
             idle_ms: idle_since.map(|since| self.now().millis_since(since)),
         }
-    }
-
-    /// Gives back what a member held that is gone, and tells the leader.
-    fn bury(&self, desk: &Desk<'_>, who: &Who, incarnation: u32, why: Loss) -> Result<(), NotDone> {
-        let member = &who.member;
-        // It may have been started again since the look.
-        let seat = desk.store().view::<PaneSeat>(member)?;
-        let is_same = |seat: &PaneSeat| seat.incarnation == incarnation;
-        let Some(seat) = seat.filter(is_same) else {
-            return Ok(());
-        };
-        if !is_gone(self.panes.life(&seat)) {
-            return Ok(());
-        }
-        if member.is_leader() {
-            return Ok(());
-        }
-        let why = loss_in_words(why);
-        let tasks = give_back(desk, member)?;
-        let ended = desk.end_member(member, EndCause::Crashed);
-        let body = obituary(member, why, &tasks);
-        let notice = Draft {
-            body: body.into(),
-            intent: Some(Intent::Request),
-            reply_to: None,
-            idempotency_key: Some(format!("gone:{member}:{incarnation}")),
-        };
-        let speaker = Speaker {
-            name: member.clone(),
-            verified: false,
-        };
-        let leader = Name::leader();
-        let sent = desk.send_as(&desk.roster()?, &speaker, leader.as_str(), &notice)?;
-        if !sent.again {
-            desk.announce(&[Fact::AgentCrashed {
-                member: member.clone(),
-                reason: why.to_string(),
-            }]);
-            // The leader's mail waits whether or not its pane can be rung.
-            let _rung = self.panes.ring(desk, &leader, Occasion::sent());
-        }
-        ended.map(drop)
     }
 
     fn looker(&self) -> Looker<'_> {
@@ -289,6 +239,22 @@ impl<P: Panes> Watcher<'_, P> {
             wall: self.now(),
             monotonic_ms: self.clock.monotonic(),
         }
+    }
+}
+
+/// Notes what could not be done about a member that is gone.
+fn note(monitor: &mut Monitor, desk: &Desk<'_>, who: &Who, why: String) {
+    let decided = Decided {
+        trigger: Trigger::Idle,
+        did: Did::Nothing,
+        reason: "gone".into(),
+        why,
+        unread: 0,
+        idle_ms: None,
+    };
+    let noted = monitor.handle_answer(who, decided);
+    if let Some(Order::Note { who, decided }) = noted {
+        desk.announce(&[fact(&who, decided)]);
     }
 }
 
@@ -325,30 +291,4 @@ fn fact(who: &Who, decided: Decided) -> Fact {
         unread: decided.unread,
         idle_ms: decided.idle_ms,
     }
-}
-
-/// Takes back every task that a member holds; answers which.
-fn give_back(desk: &Desk<'_>, member: &Name) -> Result<Vec<String>, NotDone> {
-    let mut given = Vec::new();
-    let is_held = |task: &Task| {
-        task.status == Status::InProgress && task.owner.as_deref() == Some(member.as_str())
-    };
-    for task in desk.tasks()?.tasks.into_iter().filter(is_held) {
-        match desk.take_back(&TaskId::new(&task.id)?, task.claim_token.as_deref()) {
-            Ok(_) => given.push(task.id),
-            // Somebody else changed it in between.
-            Err(NotDone::Refused(_)) => {}
-            Err(failed) => return Err(failed),
-        }
-    }
-    Ok(given)
-}
-
-fn obituary(member: &Name, why: &str, tasks: &[String]) -> String {
-    let tasks = match tasks {
-        [] => "It held no task.".to_string(),
-        [one] => format!("Its task {one} is pending again."),
-        several => format!("Its tasks {} are pending again.", several.join(", ")),
-    };
-    format!("{member} is gone: {why}. {tasks}")
 }

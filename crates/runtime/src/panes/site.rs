@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use pitcrew_core::nudge::quoted;
 use pitcrew_core::roster::{Member, Team};
-use pitcrew_core::task::Task;
+use pitcrew_core::task::{Status, Task};
 use pitcrew_core::{Name, TaskId};
 use pitcrew_store::{LocalStore, Project};
 
@@ -159,13 +159,19 @@ impl<'a> Site<'a> {
         Ok(())
     }
 
-    /// The task that a member was started for.
+    /// The task that a member was started for, while it is its to do: not once it has ended, or another has it.
     pub(super) fn task_of(&self, member: &Member) -> Result<Option<Task>, PaneError> {
         match &member.task_id {
             None => Ok(None),
             Some(id) => {
                 let id = TaskId::new(id).map_err(NotDone::from)?;
-                Ok(Some(self.desk.task(&id)?))
+                let task = self.desk.task(&id)?;
+                let is_its = match task.status {
+                    Status::Pending => true,
+                    Status::InProgress => task.owner.as_deref() == Some(&member.name),
+                    Status::Completed | Status::Failed => false,
+                };
+                Ok(Some(task).filter(|_| is_its))
             }
         }
     }

@@ -61,14 +61,17 @@ impl Kin {
         Some(young.map(|stat| (stat.pid, stat)).collect())
     }
 
-    /// Those who hold one of these pipes open, with their children, as far as we may look.
+    /// Those who hold one of these pipes open, with their children, as far as we may look. A process of another turn that
+    /// is just being started holds them for an instant, too, and is nobody's to end.
     pub(super) fn holders(&self, pipes: &[PathBuf]) -> Vec<Stat> {
         let Some(candidates) = self.candidates().filter(|_| !pipes.is_empty()) else {
             return Vec::new();
         };
         let holds = |stat: &&Stat| {
             let files = self.table.open_files(stat.pid);
-            stat.runs() && files.iter().any(|file| pipes.contains(file))
+            stat.runs()
+                && files.iter().any(|file| pipes.contains(file))
+                && !self.table.is_being_started(stat)
         };
         let mut found = candidates
             .values()
@@ -239,4 +242,51 @@ fn send(descriptor: Option<rustix::fd::OwnedFd>, pid: Pid, signal: Signal) -> Re
 #[cfg(not(target_os = "linux"))]
 fn send(_descriptor: Option<rustix::fd::OwnedFd>, pid: Pid, signal: Signal) -> Result<(), Errno> {
     rustix::process::kill_process(pid, signal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    /// A process of a table in `root`, which runs `program` with `words` and holds `pipe:[7]`.
+    fn enter(root: &std::path::Path, pid: u32, parent: u32, program: &str, words: &str) {
+        let folder = root.join(pid.to_string());
+        fs::create_dir_all(folder.join("fd")).unwrap();
+        let stat =
+            format!("{pid} (x) S {parent} {pid} {pid} 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 50 1000 2 1");
+        fs::write(folder.join("stat"), stat).unwrap();
+        fs::write(folder.join("cmdline"), words).unwrap();
+        fs::write(folder.join("environ"), "").unwrap();
+        symlink(root.join(program), folder.join("exe")).unwrap();
+        symlink("pipe:[7]", folder.join("fd/1")).unwrap();
+    }
+
+    #[test]
+    fn a_process_that_is_just_being_started_is_no_holder_of_another_turns_output() {
+        let folder = tempfile::tempdir().unwrap();
+        let (root, own) = (folder.path(), std::process::id());
+        fs::write(root.join("pitcrew"), "").unwrap();
+        fs::write(root.join("sleep"), "").unwrap();
+        enter(root, own, 1, "pitcrew", "pitcrew\0run\0");
+        let [newborn, hidden, twin, member] = [1, 2, 3, 4].map(|n| u32::MAX - n);
+        enter(root, newborn, own, "pitcrew", "pitcrew\0run\0");
+        enter(root, hidden, own, "sleep", "sleep\x001000\0");
+        enter(root, twin, 1, "pitcrew", "pitcrew\0run\0");
+        enter(root, member, own, "pitcrew", "pitcrew\0inbox\0");
+        symlink(root.join(own.to_string()), root.join("self")).unwrap();
+        let kin = Kin {
+            table: Table::at(root),
+            mark: Mark::new(&"t".repeat(Mark::SHORTEST)).unwrap(),
+            leader: None,
+        };
+        let mut found: Vec<u32> = kin
+            .holders(&[PathBuf::from("pipe:[7]")])
+            .iter()
+            .map(|stat| stat.pid)
+            .collect();
+        found.sort_unstable();
+        assert_eq!(found, [member, twin, hidden]);
+    }
 }

@@ -136,6 +136,18 @@ impl Table {
         FileKey::at(&self.root.join(pid.to_string()).join("exe"))
     }
 
+    /// Whether a process is a child of ours on its way to another program: between `fork` and `exec` it is a copy of this
+    /// program and holds all that we hold, pipes of other turns among it.
+    pub(crate) fn is_being_started(&self, stat: &Stat) -> bool {
+        let own = std::process::id();
+        let words = |pid| self.command_line(pid).ok();
+        stat.parent == own
+            && self
+                .program(own)
+                .is_some_and(|ours| self.program(stat.pid) == Some(ours))
+            && words(own).is_some_and(|ours| words(stat.pid) == Some(ours))
+    }
+
     /// Which file a process has as its standard input. `None` where we may not look.
     pub(crate) fn standard_input(&self, pid: u32) -> Option<FileKey> {
         FileKey::at(&self.root.join(pid.to_string()).join("fd/0"))

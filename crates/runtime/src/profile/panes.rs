@@ -170,6 +170,13 @@ impl PaneProfiles {
         usable.map(|known| &known.profile)
     }
 
+    /// The variables of the caller that any of them hands on to its agent, as names or as beginnings with `*`.
+    #[must_use]
+    pub fn forwarded(&self) -> Vec<&str> {
+        let names = self.iter().flat_map(|profile| &profile.pane.forward);
+        names.map(String::as_str).collect()
+    }
+
     /// What is wrong with the files that cannot be used.
     pub fn problems(&self) -> impl Iterator<Item = &ProfileError> {
         self.known.values().filter_map(|known| known.as_ref().err())

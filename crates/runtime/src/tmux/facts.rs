@@ -11,7 +11,7 @@ use super::TmuxError;
 /// The format of the line.
 pub(super) const FORMAT: &str = "#{pid} #{start_time} #{pane_id} #{pane_pid} #{pane_dead} #{session_id} \
 #{session_created} #{window_id} #{pane_width} #{pane_height} #{cursor_x} #{cursor_y} #{cursor_flag} #{alternate_on} \
-#{mouse_any_flag} #{pane_in_mode} e#{pane_dead_status} #{n:pane_title} #{pane_title} \
+#{mouse_any_flag} #{pane_in_mode} e#{pane_dead_status} s#{pane_dead_signal} #{n:pane_title} #{pane_title} \
 #{pane_current_command}";
 
 /// One pane, as tmux tells of it.
@@ -29,6 +29,8 @@ pub struct PaneFacts {
     pub is_dead: bool,
     /// Its exit status then, where tmux tells one.
     pub exit_status: Option<i32>,
+    /// The signal that ended it, where tmux tells one.
+    pub exit_signal: Option<i32>,
     /// The session.
     pub session_id: String,
     /// When it was made, in seconds.
@@ -78,6 +80,7 @@ impl PaneFacts {
             ..Facts::default()
         };
         let exit_status = word()?.strip_prefix('e')?.parse().ok();
+        let exit_signal = word()?.strip_prefix('s')?.parse().ok();
         let title: usize = word()?.parse().ok()?;
         facts.title = Some(rest.get(..title)?.to_owned());
         facts.command = Some(rest.get(title..)?.strip_prefix(' ')?.to_owned());
@@ -88,6 +91,7 @@ impl PaneFacts {
             pane_pid,
             is_dead,
             exit_status,
+            exit_signal,
             session_id,
             session_created_at,
             window_id,
@@ -107,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_line_is_read_whatever_command_and_title_say() {
-        let head = "10 1700000000 %3 12 0 $1 1700000001 @2 80 24 5 6 1 0 0 0 e";
+        let head = "10 1700000000 %3 12 0 $1 1700000001 @2 80 24 5 6 1 0 0 0 e s";
         let read = PaneFacts::read(&format!("{head} 11 c ü %9 1 2 a b")).unwrap();
         assert_eq!(read.facts.command.as_deref(), Some("a b"));
         assert_eq!(read.facts.title.as_deref(), Some("c ü %9 1 2"));
@@ -120,9 +124,14 @@ mod tests {
 
     #[test]
     fn a_dead_pane_has_its_status() {
-        let line = "10 17 %3 12 1 $1 17 @2 80 24 0 0 1 0 0 0 e127 0  ";
+        let line = "10 17 %3 12 1 $1 17 @2 80 24 0 0 1 0 0 0 e127 s 0  ";
         let read = PaneFacts::read(line).unwrap();
-        assert_eq!((read.is_dead, read.exit_status), (true, Some(127)));
+        assert_eq!(
+            (read.is_dead, read.exit_status, read.exit_signal),
+            (true, Some(127), None)
+        );
+        let killed = PaneFacts::read(&line.replace("e127 s", "e s9")).unwrap();
+        assert_eq!((killed.exit_status, killed.exit_signal), (None, Some(9)));
         assert_eq!(read.facts.title.as_deref(), Some(""));
     }
 }

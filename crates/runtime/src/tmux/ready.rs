@@ -14,6 +14,7 @@
 
 use std::time::Duration;
 
+use pitcrew_core::departure::Departure;
 use pitcrew_core::screen::{Facts, Reading, State};
 use pitcrew_core::submit::{Guard, Look, Pane, Sent};
 
@@ -207,9 +208,10 @@ impl Tmux {
     }
 
     fn exit_status(&self, pane: &PaneRecord) -> Result<Option<i32>, TmuxError> {
-        let found = self.panes()?;
-        let own = found.iter().find(|facts| facts.pane_id == pane.pane_id);
-        Ok(own.and_then(|facts| facts.exit_status))
+        Ok(match self.departure(pane)? {
+            Departure::Exited(status) => Some(status),
+            _ => None,
+        })
     }
 }
 

@@ -1,6 +1,9 @@
 //! Sessions: by their exact names, and shown to a person.
 
 use std::process::{Command, ExitStatus};
+use std::time::Duration;
+
+use pitcrew_core::departure::Departure;
 
 use super::launch::recorded;
 use super::record::PaneRecord;
@@ -9,6 +12,10 @@ use crate::process::CallError;
 
 /// How many rows above the visible ones are looked at for what a program said last.
 const ROWS_BACK: &str = "-20";
+
+/// How often tmux is asked for a status that it does not tell, and how long is waited in between.
+const ASKED_FOR_STATUS: u32 = 5;
+const BETWEEN_ASKING: Duration = Duration::from_millis(40);
 
 impl Tmux {
     /// Whether a session of exactly this name is there, whoever made it.
@@ -42,6 +49,34 @@ impl Tmux {
         let mut rows = text.lines().map(str::trim).rev();
         let row = rows.find(|row| !row.is_empty() && !row.starts_with("Pane is dead"));
         Ok(row.map(str::to_owned))
+    }
+
+    /// How the process of a pane ended that is known to have ended. tmux learns that a terminal was closed before it learns
+    /// the status, and sometimes never does, so it is asked a few times.
+    ///
+    /// # Errors
+    /// When tmux is missing or does not answer.
+    pub fn departure(&self, pane: &PaneRecord) -> Result<Departure, TmuxError> {
+        for _ in 0..ASKED_FOR_STATUS {
+            let found = self.panes()?;
+            if !found.iter().any(|facts| pane.server.is_of(facts)) {
+                return Ok(Departure::ServerGone);
+            }
+            let Some(own) = found.iter().find(|facts| pane.is_of(facts)) else {
+                return Ok(Departure::Closed);
+            };
+            match (own.exit_signal, own.exit_status) {
+                (Some(signal), _) => return Ok(Departure::Killed(signal)),
+                (None, Some(status)) => return Ok(Departure::Exited(status)),
+                (None, None) => {}
+            }
+            #[expect(
+                clippy::disallowed_methods,
+                reason = "tmux tells nobody when it has learned a status"
+            )]
+            std::thread::sleep(BETWEEN_ASKING);
+        }
+        Ok(Departure::Untold)
     }
 
     /// The record of a pane that is there, whoever opened it.

@@ -215,6 +215,7 @@ pub(crate) fn answer(output: Output) -> Answer {
 
 impl Drop for Camp {
     fn drop(&mut self) {
+        self.call(&["team", "monitor", "stop"]);
         self.tmux(&["kill-server"]);
     }
 }

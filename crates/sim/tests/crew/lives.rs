@@ -297,3 +297,122 @@ fn monitor_panes_tells_the_leader_of_each_pane_once() {
         "Invalid --timeout-ms: expected a positive integer, got \"abc\""
     );
 }
+
+/// What `pitcrew events` tells of one type.
+fn events(camp: &Camp, kind: &str) -> Vec<serde_json::Value> {
+    let words = ["events", "--team", "alpha", "--type", kind, "--json"];
+    let events = camp.call(&words).json();
+    events["events"].as_array().cloned().unwrap_or_default()
+}
+
+fn kill(camp: &Camp, member: &str) {
+    let file = camp.team("alpha", &format!("workers/{member}/pane.json"));
+    let pane: serde_json::Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
+    let pid = pane["process"]["pid"].to_string();
+    let killed = std::process::Command::new("kill")
+        .args(["-9", &pid])
+        .status();
+    assert!(killed.unwrap().success());
+}
+
+fn explained(camp: &Camp, member: &str) -> serde_json::Value {
+    camp.call(&["--team", "alpha", "team", "explain", member, "--json"])
+        .json()
+}
+
+#[test]
+fn real_a_crashed_agent_is_started_again_by_the_monitor_as_a_new_incarnation() {
+    let Some(camp) = camp() else { return };
+    camp.call(&[
+        "team",
+        "2:fake",
+        "x",
+        "--name",
+        "alpha",
+        "--respawn",
+        "crashed",
+        "--respawn-limit",
+        "1/10m",
+    ])
+    .ended(0);
+    camp.await_ready("alpha", "worker-1");
+    let status = camp.call(&["team", "monitor", "status", "--json"]).json();
+    assert_eq!(status["running"], true, "{status}");
+    let old = token_of(&camp, "worker-1");
+    let as_old = |words: &[&str]| {
+        let mut call = camp.command(words);
+        call.env("PITCREW_TEAM", "alpha")
+            .env("PITCREW_AGENT", "worker-1")
+            .env("PITCREW_TOKEN", &old);
+        crate::camp::answer(call.output().unwrap())
+    };
+    as_old(&["task", "claim", "1"]).ended(0);
+    as_old(&["claim", "a.rs", "1", "9"]).ended(0);
+    kill(&camp, "worker-1");
+    until("a new life", || {
+        (!events(&camp, "agent_restarted").is_empty()).then_some(())
+    });
+    let restarted = &events(&camp, "agent_restarted")[0];
+    assert_eq!(
+        (&restarted["by"], &restarted["incarnation"]),
+        (&"policy".into(), &2.into())
+    );
+    assert_eq!(events(&camp, "agent_crashed").len(), 1);
+    camp.await_ready("alpha", "worker-1");
+    as_old(&["send", "leader", "still me"]).ended(1);
+    assert_ne!(token_of(&camp, "worker-1"), old);
+    let task = camp
+        .call(&["--team", "alpha", "task", "show", "1", "--json"])
+        .json();
+    assert_eq!(task["task"]["status"], "pending", "{task}");
+    let claims = camp.call(&["--team", "alpha", "claims", "--json"]).json();
+    assert_eq!(claims["claims"], serde_json::json!([]), "{claims}");
+    // One restart was allowed: the next end is the last.
+    kill(&camp, "worker-1");
+    until("that it is given up", || {
+        (explained(&camp, "worker-1")["code"] == "failed").then_some(())
+    });
+    assert_eq!(events(&camp, "agent_failed").len(), 1);
+    let inbox = camp
+        .call(&["--team", "alpha", "inbox", "--json"])
+        .json()
+        .to_string();
+    assert!(inbox.contains("It is started again in"), "{inbox}");
+    assert!(
+        inbox.contains("was started again once within 10 min"),
+        "{inbox}"
+    );
+    camp.call(&["team", "shutdown", "alpha"]).ended(0);
+    until("the end of the monitor", || {
+        let status = camp.call(&["team", "monitor", "status", "--json"]).json();
+        (status["running"] == false).then_some(())
+    });
+}
+
+#[test]
+fn real_a_closed_pane_is_told_as_left_and_nobody_is_started_again() {
+    let Some(camp) = camp() else { return };
+    camp.call(&[
+        "team",
+        "2:fake",
+        "x",
+        "--name",
+        "alpha",
+        "--respawn",
+        "always",
+    ])
+    .ended(0);
+    camp.await_ready("alpha", "worker-2");
+    let file = camp.team("alpha", "workers/worker-2/pane.json");
+    let pane: serde_json::Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
+    camp.tmux(&["kill-pane", "-t", pane["paneId"].as_str().unwrap()]);
+    until("that it left", || {
+        (!events(&camp, "agent_left").is_empty()).then_some(())
+    });
+    assert_eq!(
+        events(&camp, "agent_left")[0]["reason"],
+        "its pane was closed"
+    );
+    assert_eq!(explained(&camp, "worker-2")["code"], "gone");
+    assert_eq!(events(&camp, "agent_crashed").len(), 0);
+}

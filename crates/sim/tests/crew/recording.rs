@@ -64,7 +64,7 @@ impl Recording<'_> {
     /// The same text with fixed ids, times and paths.
     fn settled(&mut self, text: &str) -> String {
         let root = self.camp.root();
-        let text = text.replace(&*root.to_string_lossy(), "/home/you/parser");
+        let text = text.replace(&*root.to_string_lossy(), "/project");
         let mut out = String::new();
         for line in text.split_inclusive('\n') {
             for word in line.split_inclusive(' ') {

@@ -122,10 +122,13 @@ impl<'a> Scene<'a> {
 
     fn watch(&self) -> Ending {
         let profiles = PaneProfiles::built_in();
+        let caller = crate::yard::environment();
         let panes = TmuxPanes {
             tmux: &self.yard.tmux,
             profiles: &profiles,
-            root: self.project.root(),
+            project: &self.project,
+            caller: &caller,
+            program: std::path::Path::new("/nowhere/pitcrew"),
         };
         let watcher = Watcher {
             project: &self.project,

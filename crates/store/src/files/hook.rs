@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 
 use super::LARGEST_TEXT;
 use crate::failure::StoreFailure;
-use crate::local::folder::Folder;
 
 /// A hook by its folder and name.
 #[derive(Debug, Clone)]
@@ -87,11 +86,6 @@ impl HookFile {
         let path = self.path();
         let failed = |refused| StoreFailure::io("write", &path, refused);
         std::fs::create_dir_all(&self.folder).map_err(failed)?;
-        let folder = Folder::follow(&self.folder)?;
-        let _held = folder
-            .as_ref()
-            .map(|folder| folder.lock(crate::local::PATIENCE))
-            .transpose()?;
         super::whole::put(&self.folder, &self.name, text, Some(mode))
     }
 

@@ -1,8 +1,8 @@
 //! Writing a file outside a team in one step: a reader sees what stood there or the new text, whole.
 //!
-//! What always holds: a full disk, a limit on the size of files (`ulimit -f`) or a kill leaves what stood there. Drafts
-//! bear the number of their process, so two that write the same file do not meet, and what a link under such a name
-//! leads to is not touched. A link in the place of the file itself is replaced.
+//! What always holds: a full disk, a limit on the size of files (`ulimit -f`) or a kill leaves what stood there. The
+//! folder is locked meanwhile, so two that write the same file do not meet, and what a link under the draft's name leads
+//! to is not touched. A link in the place of the file itself is replaced.
 
 use std::fs::{File, Permissions};
 use std::io::{self, Write};
@@ -11,7 +11,8 @@ use std::path::Path;
 
 use crate::failure::StoreFailure;
 use crate::layout;
-use crate::local::room;
+use crate::local::folder::Folder;
+use crate::local::{PATIENCE, room};
 
 /// Puts a file that says `text` in the place of what stands at `name` in `folder`, which is there. Without a `mode` it
 /// gets the one that new files get.
@@ -25,10 +26,15 @@ pub(super) fn put(
     mode: Option<u32>,
 ) -> Result<(), StoreFailure> {
     let path = folder.join(name);
-    let draft = folder.join(layout::draft(&format!("{name}.{}", std::process::id())));
+    let draft = folder.join(layout::draft(name));
+    let locked = Folder::follow(folder)?;
+    let _held = locked
+        .as_ref()
+        .map(|folder| folder.lock(PATIENCE))
+        .transpose()?;
     let write = || {
         room::expect(text.len() as u64)?;
-        // A process of the same number that was killed may have left it.
+        // A writer that was killed may have left it.
         match std::fs::remove_file(&draft) {
             Err(refused) if refused.kind() != io::ErrorKind::NotFound => return Err(refused),
             _ => {}
@@ -64,7 +70,7 @@ mod tests {
         std::fs::write(&other, "theirs").unwrap();
         let (name, here) = ("a.1", folder.path());
         std::os::unix::fs::symlink(&other, here.join(name)).unwrap();
-        let draft = layout::draft(&format!("{name}.{}", std::process::id()));
+        let draft = layout::draft(name);
         std::os::unix::fs::symlink(&other, here.join(draft)).unwrap();
         put(here, name, b"ours", Some(0o750)).unwrap();
         assert_eq!(std::fs::read(here.join(name)).unwrap(), b"ours");

@@ -151,9 +151,9 @@ fn candidates(tasks: &Folder, reach: Reach) -> Result<Candidates, StoreFailure> 
         .collect();
     let mut marked = Vec::new();
     if looks_everywhere {
-        let names = tasks.names()?;
-        let marks = names.iter().filter(|name| layout::is_claim_mark(name));
-        let ids = marks.filter_map(|mark| TaskId::new(mark.strip_suffix(".lock")?).ok());
+        let marks = tasks.names_with(layout::CLAIM_MARK)?;
+        let ids = marks.iter().filter_map(|mark| layout::claimed_id(mark));
+        let ids = ids.filter_map(|id| TaskId::new(id).ok());
         marked.extend(ids.filter(|id| !listed.contains(id)));
     }
     Ok(Candidates { listed, marked })

@@ -96,7 +96,12 @@ impl Run for Check {
             false => None,
         };
         if self.hook {
-            return before_edit(context, &read_stdin()?);
+            let Some(refusal) = before_edit(context, &read_stdin()?)? else {
+                return Ok(nothing(context, &[]));
+            };
+            // Whoever reads this is a model: its CLI hands it what stands on standard error.
+            context.ui.say(&refusal);
+            return Ok(Exit::Usage);
         }
         let project = project(context, tree.as_ref())?;
         let tables = tables(context, &project)?;
@@ -147,20 +152,18 @@ impl Run for Check {
     }
 }
 
-/// Asks of what an agent CLI tells its hook.
-pub(super) fn before_edit(context: &mut Context<'_>, said: &str) -> Result<Exit, Halt> {
+/// Why an edit must not be, by what an agent CLI tells its hook.
+pub(super) fn before_edit(context: &mut Context<'_>, said: &str) -> Result<Option<String>, Halt> {
     let said = ToolUse::parse(said)?;
     let project = context.project(said.cwd())?;
     let tables = tables(context, &project)?;
     let changes = said.changes(context, &project)?;
     let conflicts = conflicts(&tables, &changes);
     if conflicts.is_empty() {
-        return Ok(nothing(context, &tables));
+        return Ok(None);
     }
     let facts = LinesHeld::by_edit(conflicts);
-    // Whoever reads this is a model: its CLI hands it what stands on standard error.
-    context.ui.say(&format!("{facts}\nNext: {}", facts.next));
-    Ok(Exit::Usage)
+    Ok(Some(format!("{facts}\nNext: {}", facts.next)))
 }
 
 /// Who is told what to do: a member, or else whoever started the team.

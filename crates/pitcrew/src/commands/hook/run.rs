@@ -3,7 +3,7 @@
 //! Only the guard refuses (status 2), and only whoever waits beside an idle program ends with 2, which is how that
 //! program is told to begin a turn. Whatever else fails is written into the member's own log of hooks.
 
-use pitcrew_runtime::hooks::{Act, Ear, asks};
+use pitcrew_runtime::hooks::{Act, Ear, HooksTable, asks};
 use pitcrew_runtime::profile::ProfileAbsent;
 use serde_json::Value;
 
@@ -53,7 +53,7 @@ impl Run for Called {
             return Ok(Exit::Usage);
         };
         if *act == Act::Guard {
-            return guard::before_edit(context, &read_stdin()?);
+            return self.guard(context);
         }
         let environment = context.environment;
         if environment.agent.is_none() || environment.is_headless_turn() {
@@ -73,6 +73,32 @@ impl Run for Called {
 }
 
 impl Called {
+    /// How the program reads what its hooks print.
+    fn table(&self, context: &mut Context<'_>) -> Result<HooksTable, Halt> {
+        let project = context.project(None)?;
+        let loaded = profiles::load(context.environment, project.root());
+        let profile = loaded.profiles.get(&self.profile);
+        let profile = profile.map_err(|absent: ProfileAbsent| Halt::Usage(absent.to_string()))?;
+        let table = profile.hooks().cloned();
+        table.ok_or_else(|| Halt::Usage(format!("the profile {} has no hooks", self.profile)))
+    }
+
+    fn guard(&self, context: &mut Context<'_>) -> Result<Exit, Halt> {
+        let Some(refusal) = guard::before_edit(context, &read_stdin()?)? else {
+            return Ok(Exit::Done);
+        };
+        match self.table(context)?.dialect.refuse(&refusal) {
+            Some(answer) => {
+                context.ui.whole(&format!("{answer}\n"));
+                Ok(Exit::Done)
+            }
+            None => {
+                context.ui.say(&refusal);
+                Ok(Exit::Usage)
+            }
+        }
+    }
+
     fn hear(&self, context: &mut Context<'_>, act: Act) -> Result<Exit, Halt> {
         let said: Value = serde_json::from_str(&read_stdin()?).unwrap_or_default();
         if act == Act::Ask && !asks(&said) {
@@ -91,13 +117,7 @@ impl Called {
         let Some(showing) = ear.hear(act)? else {
             return Ok(Exit::Done);
         };
-        let project = context.project(None)?;
-        let loaded = profiles::load(context.environment, project.root());
-        let profile = loaded.profiles.get(&self.profile);
-        let profile = profile.map_err(|absent: ProfileAbsent| Halt::Usage(absent.to_string()))?;
-        let table = profile
-            .hooks()
-            .ok_or_else(|| Halt::Usage(format!("the profile {} has no hooks", self.profile)))?;
+        let table = self.table(context)?;
         let event = said["hook_event_name"]
             .as_str()
             .or_else(|| table.of(act).map(|put| put.on.as_str()));

@@ -1,4 +1,4 @@
-//! `team explain`: why a member was prompted or not, from what the monitor wrote down.
+//! `team explain`: why a member was prompted or not, or is gone, from what the monitor wrote down.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -6,8 +6,10 @@ use std::ops::ControlFlow;
 use pitcrew_core::Name;
 use pitcrew_core::event::{Event, Fact, Filter, What};
 use pitcrew_core::name::LEADER;
+use pitcrew_core::restart::{Reason, Standing as Restarting};
 use pitcrew_core::span::span;
 use pitcrew_runtime::desk::Desk;
+use pitcrew_runtime::panes::{LivesRecord, prospect};
 use pitcrew_runtime::wake::{NudgeRecord, PaneSeat};
 use pitcrew_store::StoreExt;
 use serde_json::{Value, json};
@@ -102,6 +104,7 @@ impl Run for Explain {
         let (code, answer) = answer(&desk, &member, &standing, decisions.front())?;
         if context.ui.json {
             let ledger = team.store.view::<NudgeRecord>(&member).ok().flatten();
+            let lives = team.store.view::<LivesRecord>(&member).ok().flatten();
             let shown: Vec<&Value> = decisions.iter().map(|decision| &decision.value).collect();
             let answer = json!({
                 "ok": true,
@@ -109,6 +112,8 @@ impl Run for Explain {
                 "code": code,
                 "answer": answer,
                 "monitor": standing.value(),
+                "respawn": desk.roster()?.respawn(),
+                "lives": lives,
                 "ledger": ledger.map(|record| record.0),
                 "decisions": shown,
             });
@@ -148,6 +153,29 @@ fn decisions(desk: &Desk<'_>, member: &Name, limit: usize) -> Result<VecDeque<De
     Ok(newest.into_iter().rev().collect())
 }
 
+/// What became of a member whose agent has ended, once that was noticed.
+fn over(desk: &Desk<'_>, member: &Name) -> Result<Option<(&'static str, String)>, Halt> {
+    let (Some(seat), Some(record)) = (
+        desk.store().view::<PaneSeat>(member)?,
+        desk.store().view::<LivesRecord>(member)?,
+    ) else {
+        return Ok(None);
+    };
+    let Some(ended) = record.end_of(seat.incarnation) else {
+        return Ok(None);
+    };
+    let standing = record.standing();
+    let code = match standing {
+        Restarting::Due { .. } => "restart_due",
+        Restarting::Up { .. } => "restarting",
+        Restarting::GivenUp(Reason::TooManyRestarts { .. }) => "failed",
+        Restarting::GivenUp(Reason::NeverRestarted) | Restarting::Down | Restarting::Done => "gone",
+    };
+    let prospect = prospect(member, standing, desk.now());
+    let words = format!("is gone since {}: {}. {prospect}", ended.at, ended.words());
+    Ok(Some((code, words)))
+}
+
 /// The answer: a code and one sentence.
 fn answer(
     desk: &Desk<'_>,
@@ -167,6 +195,9 @@ fn answer(
             "no_pane",
             "is not prompted: it sits in no pane and reads its mail itself".to_string(),
         );
+    }
+    if let Some((code, why)) = over(desk, member)? {
+        return say(code, why);
     }
     if let Some(why) = standing.why_not() {
         let code = match standing.loops.is_empty() {

@@ -11,6 +11,7 @@ use pitcrew_runtime::panes::{Crew, Launched, Place, delivery_folder, launch};
 use pitcrew_runtime::tmux::{PaneRecord, TrustPolicy};
 use serde::Deserialize;
 
+use super::respawn::Respawning;
 use super::{monitor, start};
 use crate::cli::{Entry, Run};
 use crate::commands::body::read_file;
@@ -53,6 +54,8 @@ pub(super) struct Launch {
     /// The folder is trusted: accept the programs' question about that
     #[arg(long)]
     trust: bool,
+    #[command(flatten)]
+    respawning: Respawning,
 }
 
 #[derive(Debug, Deserialize)]
@@ -123,6 +126,7 @@ impl Launch {
             founding: Founding {
                 role: "lane".to_string(),
                 cwd: project.root().to_string_lossy().into_owned(),
+                settings: self.respawning.settings(),
                 ..Founding::default()
             },
             ..Plan::default()

@@ -1,4 +1,4 @@
-//! `team monitor`: the one background process that prompts idle panes while a loop mode is active.
+//! `team monitor`: the one background process that prompts idle panes while a loop mode is active, and starts members again.
 
 use std::os::fd::AsFd;
 
@@ -7,7 +7,7 @@ use pitcrew_core::nudge::Timing;
 use pitcrew_runtime::clock::SystemEntropy;
 use pitcrew_runtime::loops::Loops;
 use pitcrew_runtime::monitor::{
-    self, Ensured, MonitorRecord, Stopped, TmuxPanes, Watcher, has_live_team, running,
+    self, Ensured, MonitorRecord, Need, Stopped, TmuxPanes, Watcher, need, running,
 };
 use pitcrew_runtime::process::Environment as Inherited;
 use pitcrew_runtime::tmux::{Socket, Tmux};
@@ -25,7 +25,7 @@ static ENTROPY: SystemEntropy = SystemEntropy;
 /// The row of this group.
 pub(super) const ENTRY: Entry = Entry::group(
     "monitor",
-    "The process that prompts idle panes while a loop mode is active",
+    "The process that prompts idle panes and starts members again",
     &[
         Entry::new::<Status>(
             "status",
@@ -39,6 +39,7 @@ pub(super) const ENTRY: Entry = Entry::group(
 /// Show whether it runs; ends with 1 when it does not
 ///
 /// It is started with a loop mode and with a team in panes, once there is one of each, and ends with the last of either.
+/// A team that starts its members again (`--respawn`) is watched without a loop mode, too.
 #[derive(Debug, clap::Args)]
 struct Status {}
 
@@ -62,7 +63,7 @@ pub(super) struct Standing {
     last: Option<MonitorRecord>,
     /// The loop modes that are active.
     pub(super) loops: Vec<Mode>,
-    is_live: bool,
+    need: Need,
 }
 
 impl Standing {
@@ -73,14 +74,14 @@ impl Standing {
             // One that cannot be read says nothing.
             last: last.ok().flatten(),
             loops: Loops::of(project, &CLOCK).active(),
-            is_live: has_live_team(project, &CLOCK, &ENTROPY),
+            need: need(project, &CLOCK, &ENTROPY),
         })
     }
 
     pub(super) fn value(&self) -> Value {
         let loops: Vec<&str> = self.loops.iter().map(|mode| mode.word()).collect();
         let mut value = json!({
-            "running": self.running.is_some(), "loops": loops, "liveTeam": self.is_live,
+            "running": self.running.is_some(), "loops": loops, "liveTeam": self.need.live.is_some(),
         });
         match (&self.running, &self.last) {
             (Some(Some(record)), _) => {
@@ -103,11 +104,11 @@ impl Standing {
 
     /// Why there is none, when there is none.
     pub(super) fn why_not(&self) -> Option<&'static str> {
-        match (&self.running, self.loops.is_empty(), self.is_live) {
-            (Some(_), ..) => None,
-            (None, true, _) => Some("no loop mode is active"),
-            (None, false, false) => Some("no team is live in panes"),
-            (None, false, true) => Some("it was ended, or was killed"),
+        match &self.running {
+            Some(_) => None,
+            None if self.need.is_there() => Some("it was ended, or was killed"),
+            None if self.loops.is_empty() => Some("no loop mode is active"),
+            None => Some("no team is live in panes"),
         }
     }
 }
@@ -191,6 +192,13 @@ impl Run for Watch {
             });
         };
         let caller = Inherited::all_of(context.environment.variables());
+        let program = context
+            .environment
+            .program()
+            .map_err(|refused| Halt::System {
+                what: "find this program",
+                why: refused.to_string(),
+            })?;
         let panes = profiles::load_panes(context.environment, project.root());
         let watcher = Watcher {
             project: &project,
@@ -199,7 +207,9 @@ impl Run for Watch {
             panes: &TmuxPanes {
                 tmux: &Tmux::new(Socket::Default, &caller),
                 profiles: &panes.profiles,
-                root: project.root(),
+                project: &project,
+                caller: &caller,
+                program: &program,
             },
             timing: Timing::default(),
         };
@@ -211,19 +221,30 @@ impl Run for Watch {
     }
 }
 
+/// What a monitor of `project` is for.
+fn watches(project: &Project) -> &'static str {
+    match Loops::of(project, &CLOCK).active().is_empty() {
+        true => "a monitor starts members again that crash",
+        false => "a monitor prompts idle panes",
+    }
+}
+
 /// Makes sure that `project` has a monitor if it needs one. That there is none is no failure of what called for it; it is
 /// said.
 pub(crate) fn ensure(context: &mut Context<'_>, project: &Project) {
     let caller = Inherited::all_of(context.environment.variables());
+    let profiles = profiles::load_panes(context.environment, project.root()).profiles;
+    let mut needed = profiles.forwarded();
+    needed.push("COPILOT_*");
     let ensured = match context.environment.program() {
-        Ok(program) => monitor::ensure(project, &CLOCK, &ENTROPY, &program, &caller)
+        Ok(program) => monitor::ensure(project, &CLOCK, &ENTROPY, &program, &caller, &needed)
             .map_err(|failed| failed.to_string()),
         Err(refused) => Err(refused.to_string()),
     };
     match ensured {
         Ok(Ensured::Started(pid)) => context
             .ui
-            .say(&format!("a monitor prompts idle panes (process {pid})")),
+            .say(&format!("{} (process {pid})", watches(project))),
         Ok(Ensured::Running | Ensured::NoLoop | Ensured::NoLiveTeam) => {}
         Err(why) => context.ui.say(&format!(
             "idle panes are not prompted, for no monitor could be started: {why}"

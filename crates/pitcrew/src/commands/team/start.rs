@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::init::task_file;
 use super::monitor;
+use super::respawn::Respawning;
 use crate::cli::{Entry, Run, failed_answer};
 use crate::commands::body::read_file;
 use crate::context::{CLOCK, Context, OpenTeam};
@@ -40,6 +41,9 @@ pub(super) const ENTRY: Entry = Entry::new::<Start>(
 ///
 /// A program that asks something at its start is left waiting for you: `pitcrew team attach` shows it. The question
 /// whether the folder is trusted is answered only with --trust.
+///
+/// An agent that ends is not started again, unless --respawn says so: then a monitor does, later from time to time, and gives
+/// up after too many. Each new agent is a new incarnation; the tasks of the old one go back.
 #[derive(Debug, clap::Args)]
 pub(super) struct Start {
     /// How many of which: N:PROFILE or N:ROLE:PROFILE, several times; then the task
@@ -54,6 +58,8 @@ pub(super) struct Start {
     /// The folder is trusted: accept the programs' question about that
     #[arg(long)]
     trust: bool,
+    #[command(flatten)]
+    respawning: Respawning,
 }
 
 impl Run for Start {
@@ -174,6 +180,7 @@ impl Start {
                 goal: task.unwrap_or_default().to_string(),
                 role: crew[0].role.clone(),
                 cwd: cwd.to_string(),
+                settings: self.respawning.settings(),
                 ..Founding::default()
             },
             members,

@@ -15,6 +15,14 @@ impl Folder {
         self.names_by(|name| name.to_str().ok().map(str::to_owned))
     }
 
+    /// As [`Self::names`], of those that end in `end`: the others cost as good as nothing.
+    pub(crate) fn names_with(&self, end: &str) -> Result<Vec<String>, StoreFailure> {
+        self.names_by(|name| {
+            let ends = name.to_bytes().ends_with(end.as_bytes());
+            ends.then(|| name.to_str().ok().map(str::to_owned))?
+        })
+    }
+
     /// As [`Self::names`], with what is no text in a name replaced: nothing can be opened by such a name, but said.
     pub(crate) fn names_in_words(&self) -> Result<Vec<String>, StoreFailure> {
         self.names_by(|name| Some(name.to_string_lossy().into_owned()))
@@ -31,14 +39,17 @@ impl Folder {
         names.transpose().map_err(failed)
     }
 
-    fn names_by(&self, read: fn(&CStr) -> Option<String>) -> Result<Vec<String>, StoreFailure> {
+    fn names_by(
+        &self,
+        read: impl Fn(&CStr) -> Option<String>,
+    ) -> Result<Vec<String>, StoreFailure> {
         let here = open_quietly(&self.handle, ".".as_ref(), AS_FOLDER);
         here.and_then(|here| collect(here, read))
             .map_err(|refused| failed("list", &self.path, refused))
     }
 }
 
-fn collect(here: File, read: fn(&CStr) -> Option<String>) -> Result<Vec<String>, Errno> {
+fn collect(here: File, read: impl Fn(&CStr) -> Option<String>) -> Result<Vec<String>, Errno> {
     let mut names = Vec::new();
     for entry in Dir::new(here)? {
         let entry = entry?;

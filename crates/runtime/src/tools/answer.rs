@@ -31,7 +31,7 @@ pub struct Answer {
     /// Whether it was done.
     pub verdict: Verdict,
     /// What it shows of the findings, which is noted as shown: to be taken back when it cannot be handed over.
-    pub(super) news: Option<(Name, News)>,
+    pub(super) news: Option<Box<(Name, News)>>,
 }
 
 impl Answer {

@@ -188,7 +188,7 @@ impl TeamTools {
 
     /// Takes back what was noted for an answer that cannot be handed over: the findings that it shows come again.
     pub fn take_back(&self, answer: &Answer) {
-        if let Some((member, news)) = &answer.news {
+        if let Some((member, news)) = answer.news.as_deref() {
             // Nobody is there to be told; then they stay noted as shown, and are in the list all the same.
             let _ = self.desk().take_back_news(member, news);
         }

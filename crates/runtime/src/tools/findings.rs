@@ -60,7 +60,7 @@ pub(super) fn read_discoveries(call: &Call<'_>) -> Result<Step, NotDone> {
     let facts =
         json!({ "status": "read", "shown": discoveries.len(), "more": left, "missed": missed });
     let mut answer = Answer::done(text, facts);
-    answer.news = Some((call.name().clone(), news));
+    answer.news = Some(Box::new((call.name().clone(), news)));
     Ok(answer.into())
 }
 

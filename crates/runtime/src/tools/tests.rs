@@ -657,7 +657,8 @@ fn findings_of_a_call_that_nobody_waits_for_any_more_come_again() {
     let Value::Object(shared) = shared else {
         panic!("no object");
     };
-    crew.tools("bob").call("share_discovery", &shared);
+    let answer = crew.tools("bob").call("share_discovery", &shared);
+    assert_eq!(answer.verdict, Verdict::Done);
     let ann = crew.tools("ann");
     let changes = super::Changes::of(&*crew.store).unwrap();
     for round in 0..50 {

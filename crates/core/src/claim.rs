@@ -44,7 +44,7 @@ pub use edit::{LooseFile, replaced};
 pub use end::Move;
 pub use event::{ClaimEvent, EndCause};
 pub use follow::{Followed, Moved, Standing};
-pub use guard::{Compared, HeldLines, LinesHeld, Touched};
+pub use guard::{Called, Compared, HeldLines, LinesHeld, Touched};
 pub use lines::Lines;
 pub use patch::{FilePatch, PatchError};
 pub use path::{Case, FilePath, MOST_BYTES};

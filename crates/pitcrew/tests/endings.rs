@@ -370,3 +370,27 @@ fn a_task_with_an_id_of_the_reference_is_worked_on_like_any_other() {
         .json();
     assert_eq!(said["reason"], "invalid_task_id");
 }
+
+#[test]
+fn a_finding_that_could_not_be_written_comes_again() {
+    let sandbox = Sandbox::with_team(&["ann", "bob"], &[]);
+    sandbox
+        .call_as("bob", ["discover", "topic", "the finding"])
+        .succeeded();
+    let api = [
+        "team",
+        "api",
+        "read-discoveries",
+        "--input",
+        r#"{"team_name":"t","worker":"ann","new_only":true}"#,
+    ];
+    for line in [&["--as", "ann", "discoveries", "--new"][..], &api] {
+        let full = fs::File::options().write(true).open("/dev/full").unwrap();
+        let output = sandbox.command(line).stdout(full).output().unwrap();
+        assert_eq!(output.status.code(), Some(3), "{output:?}");
+    }
+    let said = sandbox.call_as("ann", ["discoveries", "--new"]).succeeded();
+    assert!(said.stdout.contains("the finding"), "{said:?}");
+    let said = sandbox.call(api).succeeded();
+    assert_eq!(said.json()["discoveries"], serde_json::json!([]));
+}

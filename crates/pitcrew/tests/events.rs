@@ -118,6 +118,7 @@ fn what_happened_is_listed_by_topic_member_type_and_time() {
     for (line, code) in [
         (["--type", "task_clamed"], "invalid_input"),
         (["--topic", "moon"], "invalid_input"),
+        (["--topic", "agent:bo"], "unknown_sender"),
         (["--member", "bo"], "unknown_sender"),
         (["--since", "yesterday"], "invalid_input"),
     ] {

@@ -575,3 +575,32 @@ fn every_team_of_the_project_is_asked() {
         .call(["--team", "t", "guard", "check", "a"])
         .succeeded();
 }
+
+#[test]
+fn where_teams_share_a_project_a_member_is_named_with_its_team_and_a_claim_tells_of_theirs() {
+    let here = Repository::new();
+    here.numbered("a", 1..=40);
+    here.commit("first");
+    here.claim("ada", "a", 10, 20);
+    here.call(["team", "init", "u", "--member", "ada"])
+        .succeeded();
+    let line = ["--team", "u", "--as", "ada", "claim", "a", "15", "16"];
+    let claimed = here.call(line).succeeded();
+    let words = "ada of team t holds a 10-20 for another";
+    assert!(claimed.stderr.contains(words), "{claimed:#?}");
+    let apart = [
+        "--team", "u", "--as", "ada", "claim", "a", "30", "31", "--json",
+    ];
+    assert_eq!(here.call(apart).succeeded().json().get("other_teams"), None);
+    let again = here.call(line.iter().chain(&["--json"])).succeeded().json();
+    assert_eq!(again["other_teams"][0]["team"], "t");
+    assert_eq!(
+        again["other_teams"][0]["lines"],
+        json!({"start": 10, "end": 20})
+    );
+
+    here.replace("a", "line 12\n", "twelve\n");
+    let refused = here.commits("inside").ended(1);
+    assert!(refused.stderr.contains(words), "{refused:#?}");
+    assert!(refused.stderr.contains("ask ada of team t"), "{refused:#?}");
+}

@@ -274,6 +274,8 @@ fn refused(said: &str) -> TmuxError {
         "server exited",
         "lost server",
         "no sessions",
+        // What a server says that has lost its last session and has not ended yet.
+        "no current target",
     ];
     if none.iter().any(|words| said.contains(words)) {
         return TmuxError::NoServer { said };
@@ -324,6 +326,7 @@ mod tests {
                 "no_tmux_server",
             ),
             ("server exited unexpectedly", "no_tmux_server"),
+            ("no current target", "no_tmux_server"),
             ("duplicate session: omp-team-a", "session_exists"),
             ("can't find pane: %9", "tmux_refused"),
         ] {

@@ -35,6 +35,8 @@ pub enum StoreFailure {
         len: u64,
         /// The cursor.
         cursor: u64,
+        /// Where the file starts that is written to now. What it holds may all be new.
+        start: u64,
     },
     /// Something inside the team's folder leads out of it.
     #[error("{} is not opened: where a plain file or folder of its own belongs stands something else, perhaps a link", path.display())]

@@ -178,7 +178,7 @@ impl Store for LocalStore {
     fn read(&self, log: &Log, from: Cursor, limit: usize) -> Result<Page, StoreFailure> {
         let spot = layout::log(log);
         match Folder::descend(&self.team, spot.branch.steps())? {
-            None => log::absent(log, from, 0),
+            None => log::absent(log, from, 0..0),
             Some(folder) => self.log_file(&folder, &spot.file, log).read(from, limit),
         }
     }

@@ -213,6 +213,7 @@ impl Store for MemoryStore {
             log: log.to_string(),
             len: buffer.end(),
             cursor: from,
+            start: buffer.base,
         })?;
         Ok(Page {
             base: page.base + buffer.base,

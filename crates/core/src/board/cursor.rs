@@ -164,6 +164,35 @@ impl Board {
     }
 }
 
+impl Board {
+    /// Takes back that `member` was shown the findings at `given`: whoever was to show them could not. `window` is the
+    /// log's findings from `from` on, where [`Board::reading_from`] stood before, so everything in between that was
+    /// shown stays shown. Where the window does not reach as far as the member has read since, nothing is taken back:
+    /// then others would come twice.
+    pub fn take_back(&mut self, member: &Name, from: (u64, u64), window: &[Found], given: &[u64]) {
+        let Some(seen) = self.members.get_mut(member) else {
+            return;
+        };
+        let from = Mark::from(from);
+        let reaches = window.last().is_some_and(|last| last.end >= seen.to.at);
+        if seen.to.at > from.at && reaches {
+            let passed = window.iter().map(|found| found.at);
+            seen.ahead.extend(passed.filter(|at| *at < seen.to.at));
+            seen.to = from;
+        }
+        seen.ahead.retain(|at| !given.contains(at));
+        seen.ahead.sort_unstable();
+        seen.ahead.dedup();
+    }
+
+    /// Where the findings start that this member was not shown yet, and the number of the first: what
+    /// [`Board::take_back`] asks for.
+    #[must_use]
+    pub fn place_of(&self, member: &Name) -> (u64, u64) {
+        self.seen(member).0.to.into()
+    }
+}
+
 impl Seen {
     /// Whether the member is still to be shown it. Places further on are passed in order, so `ahead` is in order too.
     fn is_open(&self, found: &Found, member: &Name, now: Timestamp) -> bool {

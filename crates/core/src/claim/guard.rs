@@ -125,6 +125,19 @@ pub struct HeldLines {
     pub until: Timestamp,
     /// How long that is, in milliseconds.
     pub left_ms: u64,
+    /// How the holder is called in words.
+    #[serde(skip)]
+    pub called: Called,
+}
+
+/// How a member is called in words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Called {
+    /// By its name: there is one team.
+    #[default]
+    ByName,
+    /// With its team, since another may have a member of the same name.
+    WithTeam,
 }
 
 impl HeldLines {
@@ -144,6 +157,16 @@ impl HeldLines {
             why,
             until: claim.until,
             left_ms: u64::try_from(claim.until.millis_since(now)).unwrap_or(0),
+            called: Called::ByName,
+        }
+    }
+
+    /// The holder in words.
+    #[must_use]
+    pub fn holder(&self) -> String {
+        match self.called {
+            Called::ByName => self.member.to_string(),
+            Called::WithTeam => format!("{} of team {}", self.member, self.team),
         }
     }
 }
@@ -151,7 +174,7 @@ impl HeldLines {
 impl fmt::Display for HeldLines {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let left = span(self.left_ms);
-        write!(f, "{} holds {} {}", self.member, self.file, self.lines)?;
+        write!(f, "{} holds {} {}", self.holder(), self.file, self.lines)?;
         match self.why {
             None => write!(f, " for another {left}"),
             Some(why) => write!(
@@ -197,10 +220,7 @@ impl LinesHeld {
 }
 
 fn holders(conflicts: &[HeldLines]) -> String {
-    let mut names: Vec<String> = conflicts
-        .iter()
-        .map(|held| held.member.to_string())
-        .collect();
+    let mut names: Vec<String> = conflicts.iter().map(HeldLines::holder).collect();
     names.sort();
     names.dedup();
     names.join(" and ")

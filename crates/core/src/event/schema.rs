@@ -144,7 +144,8 @@ Events hold ids, names and lengths, and never the body of a message, a task or a
 What an event reports has happened and is durable. An event itself is a notice: a process that is killed between a change and
 its event leaves the change without one, and a power failure may take the last lines. So follow events to know *when* to look,
 and look at the state to know *what* holds. `events.jsonl` begins a new file at 8 MiB and keeps the last four; a follower that
-was further behind is told that it missed something.
+was further behind is told that it missed something. One whose file was cut or replaced from outside is told so, and reads on
+at its beginning.
 ";
 
 /// The page that describes every type of event.

@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use pitcrew_core::claim::{
-    Answer, Claim, ClaimEvent, Conflict, Lines, Mode, Outcome, Patience, TTL_MS, Waiting,
+    Answer, Called, Claim, ClaimEvent, Conflict, HeldLines, Lines, Mode, Outcome, Patience,
+    Standing, TTL_MS, Waiting,
 };
 use pitcrew_core::{Name, Refusal, Timestamp, span};
 use pitcrew_runtime::clock::Clock;
 use pitcrew_runtime::desk::{ClaimTurn, ClaimWish, moves_claims};
+use pitcrew_store::Project;
 use serde_json::json;
 
 use super::attention::{Attention, Event, SWEEP};
@@ -80,7 +82,7 @@ impl Run for ClaimLines {
         match outcome {
             Outcome::Held { claim } => {
                 tell_of_moves(context, &events, &claim);
-                Ok(held(context, &claim, was_renewed(&events)))
+                held(context, &team, &claim, was_renewed(&events))
             }
             Outcome::Waiting { waiting, behind } => {
                 let line = Line {
@@ -115,12 +117,41 @@ fn was_renewed(events: &[ClaimEvent]) -> bool {
     events.iter().any(renewed)
 }
 
-/// Says what is held now.
-fn held(context: &mut Context<'_>, claim: &Claim, renewed: bool) -> Exit {
+/// What the other teams of the project hold of the lines of `claim`. One whose claims cannot be read is left out: that
+/// is for its own members, and for the guard, which refuses there.
+fn in_other_teams(project: &Project, team: &Name, claim: &Claim) -> Result<Vec<HeldLines>, Halt> {
+    let mut found = Vec::new();
+    for name in project.teams()?.into_iter().filter(|name| name != team) {
+        let other = OpenTeam::of(project, name);
+        let (desk, now) = (other.desk(), now());
+        let Ok(claims) = desk.claims() else {
+            continue;
+        };
+        let meets = |held: &&Claim| held.file == claim.file && held.lines.overlaps(claim.lines);
+        found.extend(claims.held(now).filter(meets).map(|held| HeldLines {
+            called: Called::WithTeam,
+            ..HeldLines::new(&other.name, held, Standing::Taken(held.lines), now)
+        }));
+    }
+    Ok(found)
+}
+
+/// Says what is held now, and who of another team holds some of it too: teams keep their claims apart.
+fn held(
+    context: &mut Context<'_>,
+    team: &OpenTeam,
+    claim: &Claim,
+    renewed: bool,
+) -> Result<Exit, Halt> {
+    let project = context.project(None)?;
+    let others = in_other_teams(&project, &team.name, claim)?;
     if context.ui.json {
-        let answer = json!({ "ok": true, "claim": shown(claim), "renewed": renewed });
+        let mut answer = json!({ "ok": true, "claim": shown(claim), "renewed": renewed });
+        if !others.is_empty() {
+            answer["other_teams"] = json!(others);
+        }
         context.ui.json(&answer, Layout::Pretty);
-        return Exit::Done;
+        return Ok(Exit::Done);
     }
     let word = if renewed { "renewed" } else { "claimed" };
     let left = claim.until.millis_since(claim.since.max(now()));
@@ -131,7 +162,12 @@ fn held(context: &mut Context<'_>, claim: &Claim, renewed: bool) -> Exit {
         claim.until,
         span::span(left.unsigned_abs())
     ));
-    Exit::Done
+    for other in &others {
+        context.ui.say(&format!(
+            "{other}: teams do not wait for each other, and the guard lets neither commit; agree with that team first"
+        ));
+    }
+    Ok(Exit::Done)
 }
 
 fn now() -> Timestamp {
@@ -153,7 +189,7 @@ impl Line<'_> {
         let me: Name = self.waiting.member.clone();
         loop {
             let again_at = match desk.claim_turn(self.waiting.ticket)? {
-                ClaimTurn::Held(claim) => return Ok(held(context, &claim, false)),
+                ClaimTurn::Held(claim) => return held(context, self.team, &claim, false),
                 ClaimTurn::Over => break,
                 ClaimTurn::Waiting { again_at, .. } => again_at,
             };
@@ -161,10 +197,10 @@ impl Line<'_> {
             let wait = left.map_or(SWEEP, Duration::from_millis).min(SWEEP);
             match attention.next(wait)? {
                 Event::Interrupted => {
-                    return Ok(match desk.withdraw_claim(&me, self.waiting.ticket)? {
-                        ClaimTurn::Held(claim) => held(context, &claim, false),
-                        ClaimTurn::Waiting { .. } | ClaimTurn::Over => Exit::Interrupted,
-                    });
+                    return match desk.withdraw_claim(&me, self.waiting.ticket)? {
+                        ClaimTurn::Held(claim) => held(context, self.team, &claim, false),
+                        ClaimTurn::Waiting { .. } | ClaimTurn::Over => Ok(Exit::Interrupted),
+                    };
                 }
                 Event::Changed(change) if !moves_claims(&change) => {}
                 // A team that was removed has nothing more to wait for.
@@ -176,7 +212,7 @@ impl Line<'_> {
         self.wish.text = context.file_lines(&self.wish.file, None)?;
         let answer = desk.claim_lines(&context.credentials(&self.team.name), &self.wish)?;
         match answer.outcome {
-            Outcome::Held { claim } => Ok(held(context, &claim, false)),
+            Outcome::Held { claim } => held(context, self.team, &claim, false),
             Outcome::Waiting { behind, .. } => Err(Refusal::ClaimConflict(behind.into()).into()),
         }
     }

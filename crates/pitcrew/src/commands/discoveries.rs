@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use pitcrew_core::board::{Discovery, Filter};
-use pitcrew_core::{Refusal, Timestamp};
-use pitcrew_runtime::desk::News;
+use pitcrew_core::{Name, Refusal, Timestamp};
+use pitcrew_runtime::desk::{Desk, News};
 use serde_json::{Value, json};
 
 use crate::cli::{Entry, Run};
@@ -50,6 +50,7 @@ impl Run for Discoveries {
             let me = context.me(&team)?;
             let news = desk.new_discoveries(&me, AT_ONCE)?;
             show_news(context, &news);
+            hand_over(context, &desk, &me, &news)?;
             return Ok(Exit::Done);
         }
         let path = self
@@ -120,6 +121,20 @@ pub(crate) fn instant(text: &str, now: Timestamp) -> Result<Timestamp, Refusal> 
             "must be a span such as 30m, or a time such as 2026-11-30T16:00:00Z",
         )
     })
+}
+
+/// Takes back that `news` were shown when they could not be written: they come again.
+pub(crate) fn hand_over(
+    context: &mut Context<'_>,
+    desk: &Desk<'_>,
+    member: &Name,
+    news: &News,
+) -> Result<(), Halt> {
+    context.ui.flush();
+    if !context.ui.is_open() {
+        desk.take_back_news(member, news)?;
+    }
+    Ok(())
 }
 
 fn show_news(context: &mut Context<'_>, news: &News) {

@@ -108,22 +108,25 @@ impl Events {
             let why = format!("`{stranger}` is no type of event; see `pitcrew events --schema`");
             return Err(Refusal::input("type", &why).into());
         }
-        let topic = |text: &String| {
-            let why = "must be team, context or agent:NAME";
-            let known = Topic::parse(text).filter(|topic| !matches!(topic, Topic::Other(_)));
-            known.ok_or_else(|| Refusal::input("topic", why))
-        };
-        let member = |given: &String| {
+        let member = |given: &str| {
             let is_former = roster.former.iter().any(|former| former.name == *given);
             match is_former {
                 true => Name::new(NameKind::Member, given),
                 false => roster.sender(given),
             }
         };
+        let topic = |text: &String| match Topic::parse(text) {
+            Some(Topic::Agent(name)) => member(name.as_str()).map(Topic::Agent),
+            Some(known @ (Topic::Team | Topic::Context)) => Ok(known),
+            Some(Topic::Other(_)) | None => Err(Refusal::input(
+                "topic",
+                "must be team, context or agent:NAME",
+            )),
+        };
         let since = self.since.as_ref();
         Ok(Filter {
             topics: self.topic.iter().map(topic).collect::<Result<_, _>>()?,
-            member: self.member.as_ref().map(member).transpose()?,
+            member: self.member.as_deref().map(member).transpose()?,
             types: self.r#type.clone(),
             since: since.map(|since| instant(since, desk.now())).transpose()?,
         })
@@ -174,7 +177,7 @@ impl Events {
         ui.flush();
         while ui.is_open() {
             let passed = go_on(&desk, ui, filter, cursor)?;
-            if passed.missed > 0 && is_gone(&desk) {
+            if passed.missed + passed.cuts > 0 && is_gone(&desk) {
                 farewell(ui, team, desk.now());
                 return Ok(Exit::Done);
             }
@@ -228,6 +231,9 @@ fn farewell(ui: &mut Ui, team: &OpenTeam, at: Timestamp) {
 }
 
 fn complain_of(ui: &mut Ui, passed: Passed) {
+    if passed.cuts > 0 {
+        ui.say("events.jsonl was cut or replaced from outside; what is there now is shown from its beginning");
+    }
     if passed.missed > 0 {
         let words = format!(
             "{} bytes of events are gone, because they came faster than they were read",

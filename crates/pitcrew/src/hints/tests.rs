@@ -525,6 +525,7 @@ fn failures() -> Vec<StoreFailure> {
             log: s("mailbox/w1.jsonl"),
             len: 1,
             cursor: 2,
+            start: 0,
         },
         StoreFailure::Escapes { path: path() },
         StoreFailure::Locked { path: path() },

@@ -221,12 +221,24 @@ impl ServerHandler for MemberServer {
         let args = request.arguments.unwrap_or_default();
         let called = self.tools.answer(&request.name, args, &self.changes);
         let unwanted = || ErrorData::invalid_request("nobody waits for the answer any more", None);
-        tokio::select! {
+        let answer = tokio::select! {
             biased;
-            answer = called => Ok(result(answer).into()),
-            () = context.ct.cancelled() => Err(unwanted()),
-            () = self.gone.cancelled() => Err(unwanted()),
+            answer = called => answer,
+            () = context.ct.cancelled() => return Err(unwanted()),
+            () = self.gone.cancelled() => return Err(unwanted()),
+        };
+        if context.ct.is_cancelled() || self.gone.is_cancelled() {
+            // It is handed on all the same: a client may close its end and still read. Whether it does is not known.
+            self.ask({
+                let answer = answer.clone();
+                move |tools| {
+                    tools.take_back(&answer);
+                    Ok(())
+                }
+            })
+            .await?;
         }
+        Ok(result(answer).into())
     }
 
     async fn list_resources(

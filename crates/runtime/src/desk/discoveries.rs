@@ -59,6 +59,14 @@ pub struct News {
     pub left: usize,
     /// How many it never saw and never will: they are kept no longer.
     pub missed: u64,
+    given: Given,
+}
+
+/// What was noted as shown, for the case that it cannot be.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Given {
+    from: (u64, u64),
+    at: Vec<u64>,
 }
 
 /// What a member is to be shown, and what is needed to note that it was.
@@ -187,16 +195,38 @@ impl Desk<'_> {
                 }
                 window => window?,
             };
+            let mut place = (0, 0);
             let shown = self.on_whole(|board: &mut Board| {
+                place = board.place_of(member);
                 // Built anew in between: the window would have a gap before it.
                 let fits = board.reading_from(member) >= from;
                 Ok(fits.then(|| board.show(member, &interest, &window, limit, self.now())))
             })?;
             if let Some(shown) = shown {
-                return Ok(news(&window, shown));
+                return Ok(news(&window, shown, place));
             }
         }
         Err(unsteady())
+    }
+
+    /// Takes back that a member was shown `news`: the answer could not be handed over. They come again.
+    ///
+    /// # Errors
+    /// When the log or the board cannot be read or kept; then they stay noted as shown.
+    pub fn take_back_news(&self, member: &Name, news: &News) -> Result<(), NotDone> {
+        let Given { from, at } = &news.given;
+        if at.is_empty() {
+            return Ok(());
+        }
+        // Cut from outside: the board is built anew, and they come again by that.
+        let window = match self.findings_from(from.0) {
+            Err(StoreFailure::LogTruncated { .. }) => return Ok(()),
+            window => window?,
+        };
+        self.on_whole(|board: &mut Board| {
+            board.take_back(member, *from, &window, at);
+            Ok(())
+        })
     }
 
     /// What a member was not shown before, at most `limit` findings, without noting that it was: whoever shows them says
@@ -220,7 +250,7 @@ impl Desk<'_> {
             let shown = board.preview(member, &interest, &window, limit, self.now());
             let picks = shown.picks.clone();
             return Ok(Offer {
-                news: news(&window, shown),
+                news: news(&window, shown, board.place_of(member)),
                 from,
                 window,
                 picks,
@@ -349,10 +379,16 @@ fn add(sum: &mut Absorbed, more: Absorbed) {
     };
 }
 
-fn news(window: &[Found], shown: Shown) -> News {
-    let picked = shown.picks.iter().filter_map(|at| window.get(*at));
+fn news(window: &[Found], shown: Shown, from: (u64, u64)) -> News {
+    let picked = || shown.picks.iter().filter_map(|at| window.get(*at));
+    let at: Vec<u64> = picked().map(|found| found.at).collect();
+    let given = match at.is_empty() {
+        true => Given::default(),
+        false => Given { from, at },
+    };
     News {
-        discoveries: picked.map(|found| found.discovery.clone()).collect(),
+        given,
+        discoveries: picked().map(|found| found.discovery.clone()).collect(),
         left: shown.left,
         missed: shown.missed,
     }

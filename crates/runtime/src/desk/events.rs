@@ -101,6 +101,8 @@ pub struct Passed {
     pub missed: u64,
     /// How many lines are no event.
     pub damaged: u64,
+    /// How often the log was found cut or replaced from outside; then what is there is read from its beginning.
+    pub cuts: u64,
 }
 
 /// Where a subscription begins.
@@ -125,6 +127,9 @@ pub enum Delivery {
         /// How many bytes of them.
         bytes: u64,
     },
+    /// The events were cut or replaced from outside. What follows begins with the first event that is there; of those
+    /// that were there before, some may have been missed, and some may come once more.
+    Cut,
     /// Lines that are no event.
     Damaged {
         /// How many.
@@ -244,7 +249,7 @@ impl<'a> Subscription<'a> {
                 }
                 ControlFlow::Continue(())
             })?;
-            if passed.missed > 0 && self.store().view::<Team>(&())?.is_none() {
+            if passed.missed + passed.cuts > 0 && self.store().view::<Team>(&())?.is_none() {
                 // Not behind: the events went with their team.
                 self.over = true;
                 return Ok(None);
@@ -257,6 +262,9 @@ impl<'a> Subscription<'a> {
             if passed.missed > 0 {
                 let bytes = passed.missed;
                 ready.push_front((Delivery::Missed { bytes }, from));
+            }
+            if passed.cuts > 0 {
+                ready.push_front((Delivery::Cut, from));
             }
             self.ready = ready;
             if self.ready.is_empty() {
@@ -280,22 +288,22 @@ fn one_page(
     from: Cursor,
     each: &mut dyn FnMut(Cursor, Event) -> ControlFlow<()>,
 ) -> Result<Passed, StoreFailure> {
-    let page = match store.read(&Log::Events, from, PAGE) {
-        Ok(page) => page,
-        // Cut from outside: what comes from now on is read.
-        Err(StoreFailure::LogTruncated { len, cursor, .. }) => {
-            return Ok(Passed {
-                next: len,
-                missed: cursor - len,
-                damaged: 0,
-            });
+    let (page, missed, cuts) = match store.read(&Log::Events, from, PAGE) {
+        Ok(page) => {
+            let missed = page.base.saturating_sub(from);
+            (page, missed, 0)
+        }
+        // Whatever was written since stands in the present file, and nobody can tell which of it was read.
+        Err(StoreFailure::LogTruncated { start, .. }) => {
+            (store.read(&Log::Events, start, PAGE)?, 0, 1)
         }
         Err(failure) => return Err(failure),
     };
     let mut passed = Passed {
         next: page.next,
-        missed: page.base.saturating_sub(from),
+        missed,
         damaged: 0,
+        cuts,
     };
     for line in page.lines() {
         match Event::decode(line.bytes) {
@@ -412,6 +420,7 @@ impl<'a> Desk<'a> {
             // Whoever begins at the start has read nothing that could have gone since.
             sum.missed += if from == 0 { 0 } else { passed.missed };
             sum.damaged += passed.damaged;
+            sum.cuts += passed.cuts;
             if stopped || !moved {
                 return Ok(sum);
             }

@@ -226,14 +226,11 @@ impl Tmux {
             // With its last session the server goes, and may go before it has answered.
             Err(TmuxError::Garbled { .. }) => self.after(is_there),
             // Or it is there without any session, so that the words after the order have no place to be said in.
-            Err(TmuxError::Refused { said }) => match self.panes()?.iter().any(&is_there) {
-                true => Err(TmuxError::Refused { said }),
-                false => Ok(Ended::Ended),
-            },
-            Err(TmuxError::NoServer { said }) if said.contains("server exited") => {
-                self.after(is_there)
-            }
-            Err(TmuxError::NoServer { said }) if said.contains("lost server") => {
+            Err(TmuxError::NoServer { said })
+                if ["server exited", "lost server", "no current target"]
+                    .iter()
+                    .any(|words| said.contains(words)) =>
+            {
                 self.after(is_there)
             }
             Err(TmuxError::NoServer { .. }) => Ok(Ended::WasGone),

@@ -5,9 +5,9 @@
 
 use serde_json::{Map, Value};
 
-use crate::desk::{Desk, NotDone};
-use pitcrew_core::Refusal;
+use crate::desk::{Desk, News, NotDone};
 use pitcrew_core::visible::{Lines, visible};
+use pitcrew_core::{Name, Refusal};
 
 /// How often another boundary is drawn before a text counts as impossible to mark.
 const DRAWS: usize = 8;
@@ -30,6 +30,8 @@ pub struct Answer {
     pub facts: Map<String, Value>,
     /// Whether it was done.
     pub verdict: Verdict,
+    /// What it shows of the findings, which is noted as shown: to be taken back when it cannot be handed over.
+    pub(super) news: Option<Box<(Name, News)>>,
 }
 
 impl Answer {
@@ -52,6 +54,7 @@ impl Answer {
             text,
             facts,
             verdict,
+            news: None,
         }
     }
 }

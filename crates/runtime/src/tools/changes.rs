@@ -12,6 +12,7 @@ use pitcrew_core::Timestamp;
 use pitcrew_store::{Change, Store, StoreFailure};
 use serde_json::{Map, Value};
 use tokio::sync::broadcast::{self, Receiver, Sender};
+use tokio::sync::oneshot;
 use tokio::task::spawn_blocking;
 
 use super::answer::Answer;
@@ -125,6 +126,21 @@ impl Listener {
     }
 }
 
+/// Whoever waits for a step. One that goes away when the step has ended takes it back.
+struct Waiter {
+    receiver: oneshot::Receiver<Step>,
+    tools: TeamTools,
+}
+
+impl Drop for Waiter {
+    fn drop(&mut self) {
+        self.receiver.close();
+        if let Ok(Step::Answered(answer)) = self.receiver.try_recv() {
+            self.tools.take_back(&answer);
+        }
+    }
+}
+
 impl TeamTools {
     /// Calls a tool and waits where the call wants to. Dropping the future ends a wait and leaves nothing behind; a step
     /// that has begun on the store ends by itself.
@@ -147,12 +163,34 @@ impl TeamTools {
         }
     }
 
-    /// Takes a step where it may block.
+    /// Takes a step where it may block. One that nobody waits for any more when it has ended is taken back, where it
+    /// can be.
     async fn step(&self, step: impl FnOnce(&Self) -> Step + Send + 'static) -> Step {
         let tools = self.clone();
-        match spawn_blocking(move || step(&tools)).await {
+        let (sender, receiver) = oneshot::channel();
+        let mut waiter = Waiter {
+            receiver,
+            tools: self.clone(),
+        };
+        let taken = spawn_blocking(move || {
+            if let Err(Step::Answered(answer)) = sender.send(step(&tools)) {
+                tools.take_back(&answer);
+            }
+        });
+        match (&mut waiter.receiver).await {
             Ok(step) => step,
-            Err(broken) => Step::Answered(refused::broken(&broken.to_string())),
+            Err(_) => {
+                let why = taken.await.err().map(|broken| broken.to_string());
+                Step::Answered(refused::broken(&why.unwrap_or_default()))
+            }
+        }
+    }
+
+    /// Takes back what was noted for an answer that cannot be handed over: the findings that it shows come again.
+    pub fn take_back(&self, answer: &Answer) {
+        if let Some((member, news)) = answer.news.as_deref() {
+            // Nobody is there to be told; then they stay noted as shown, and are in the list all the same.
+            let _ = self.desk().take_back_news(member, news);
         }
     }
 }

@@ -34,24 +34,34 @@ pub(super) fn share_discovery(call: &Call<'_>) -> Result<Step, NotDone> {
 pub(super) fn read_discoveries(call: &Call<'_>) -> Result<Step, NotDone> {
     let limit = call.args.number("limit").unwrap_or(FINDINGS);
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let news = call.desk.new_discoveries(call.name(), limit)?;
     let News {
         discoveries,
         left,
         missed,
-    } = call.desk.new_discoveries(call.name(), limit)?;
+        ..
+    } = &news;
     let mut text = match discoveries.as_slice() {
         [] => "No finding that you were not shown. What you find out yourself, share with share_discovery.".to_string(),
-        found => show(call, found)?,
+        found => match show(call, found) {
+            Ok(text) => text,
+            Err(refused) => {
+                call.desk.take_back_news(call.name(), &news)?;
+                return Err(refused);
+            }
+        },
     };
-    if left > 0 {
+    if *left > 0 {
         text.push_str(&format!(" {left} more: read_discoveries again."));
     }
-    if missed > 0 {
+    if *missed > 0 {
         text.push_str(&format!(" {missed} older ones are kept no longer."));
     }
     let facts =
         json!({ "status": "read", "shown": discoveries.len(), "more": left, "missed": missed });
-    Ok(Answer::done(text, facts).into())
+    let mut answer = Answer::done(text, facts);
+    answer.news = Some(Box::new((call.name().clone(), news)));
+    Ok(answer.into())
 }
 
 fn show(call: &Call<'_>, found: &[Discovery]) -> Result<String, NotDone> {

@@ -649,3 +649,44 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn findings_of_a_call_that_nobody_waits_for_any_more_come_again() {
+    let crew = Crew::of(&[("ann", "coder"), ("bob", "coder")], &[]);
+    let shared = json!({ "topic": "api", "content": "the finding" });
+    let Value::Object(shared) = shared else {
+        panic!("no object");
+    };
+    let answer = crew.tools("bob").call("share_discovery", &shared);
+    assert_eq!(answer.verdict, Verdict::Done);
+    let ann = crew.tools("ann");
+    let changes = super::Changes::of(&*crew.store).unwrap();
+    for round in 0..50 {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let call = ann.answer("read_discoveries", Map::new(), &changes);
+            tokio::select! {
+                biased;
+                answer = call => panic!("{answer:?}"),
+                () = async {
+                    // Sometimes the step has not begun when the call is dropped, sometimes it has ended.
+                    for _ in 0..round * 20 {
+                        std::thread::yield_now();
+                    }
+                } => {}
+            }
+        });
+        // What was begun ends first.
+        drop(runtime);
+        assert_eq!(
+            crew.desk().count_new_discoveries(&name("ann")).unwrap(),
+            1,
+            "round {round}"
+        );
+    }
+    let answer = ann.call("read_discoveries", &Map::new());
+    assert!(answer.text.contains("the finding"), "{}", answer.text);
+}

@@ -17,6 +17,7 @@
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
@@ -202,15 +203,20 @@ impl LogFile<'_> {
         let opened = self.folder.file(self.name)?;
         let len = opened.as_ref().map_or(0, |(_, now)| now.size);
         let Some((file, _)) = opened.filter(|_| from <= len) else {
-            return absent(self.log, from, len);
+            return absent(self.log, from, 0..len);
         };
         let reader = Reader { file: &file, len };
         reader.page(from, limit).map_err(self.failed("read"))
     }
 }
 
-/// What reading a log answers that is not there, or that ends before `from`.
-pub(super) fn absent(log: &Log, from: Cursor, len: u64) -> Result<Page, StoreFailure> {
+/// What reading a log answers that is not there, or that ends before `from`. Its present file is `present` of the log.
+pub(super) fn absent(
+    log: &Log,
+    from: Cursor,
+    present: Range<Cursor>,
+) -> Result<Page, StoreFailure> {
+    let Range { start, end: len } = present;
     if from <= len {
         return Ok(Page::tail(from, 0));
     }
@@ -218,6 +224,7 @@ pub(super) fn absent(log: &Log, from: Cursor, len: u64) -> Result<Page, StoreFai
         log: log.to_string(),
         len,
         cursor: from,
+        start,
     })
 }
 

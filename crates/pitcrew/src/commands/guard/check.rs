@@ -5,7 +5,9 @@
 
 use std::collections::BTreeSet;
 
-use pitcrew_core::claim::{Claim, Claims, FilePatch, FilePath, HeldLines, Lines, LinesHeld, Span};
+use pitcrew_core::claim::{
+    Called, Claim, Claims, FilePatch, FilePath, HeldLines, Lines, LinesHeld, Span,
+};
 use pitcrew_core::refusal::NameKind;
 use pitcrew_core::{Name, Refusal, Timestamp};
 use pitcrew_runtime::desk::NotDone;
@@ -232,6 +234,10 @@ fn tables(context: &Context<'_>, project: &Project) -> Result<Vec<Table>, Halt> 
 
 /// What the changes touch of what others hold, each claim once.
 fn conflicts(tables: &[Table], changes: &[Change]) -> Vec<HeldLines> {
+    let called = match tables.len() {
+        0 | 1 => Called::ByName,
+        _ => Called::WithTeam,
+    };
     let mut found = Vec::new();
     for table in tables {
         let mut named = BTreeSet::new();
@@ -240,7 +246,8 @@ fn conflicts(tables: &[Table], changes: &[Change]) -> Vec<HeldLines> {
                 if let Some(standing) = claim.touched_by(&change.touched)
                     && named.insert(claim.id)
                 {
-                    found.push(HeldLines::new(&table.team, claim, standing, table.now));
+                    let held = HeldLines::new(&table.team, claim, standing, table.now);
+                    found.push(HeldLines { called, ..held });
                 }
             }
         }

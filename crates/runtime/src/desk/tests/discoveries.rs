@@ -206,3 +206,24 @@ fn two_readers_of_one_member_share_what_is_new() {
     // A newcomer starts with the last fifty.
     assert_eq!(all, expected);
 }
+
+#[test]
+fn what_could_not_be_shown_comes_again_and_what_was_shown_does_not() {
+    let crew = Crew::of(&["w1", "w2"]);
+    for content in ["one", "two", "three", "four"] {
+        crew.share("w1", "api", content, &[]);
+    }
+    let me = name("w2");
+    assert_eq!(contents(&crew.news("w2", 1)), ["one"]);
+    let lost = crew.news("w2", 1);
+    assert_eq!(contents(&lost), ["two"]);
+    // Another process of the same member is shown the next meanwhile.
+    assert_eq!(contents(&crew.news("w2", 1)), ["three"]);
+    crew.desk().take_back_news(&me, &lost).unwrap();
+    crew.desk().take_back_news(&me, &lost).unwrap();
+    let rest = crew.news("w2", 9);
+    assert_eq!(contents(&rest), ["two", "four"]);
+    assert!(crew.news("w2", 9).discoveries.is_empty());
+    crew.desk().take_back_news(&me, &rest).unwrap();
+    assert_eq!(contents(&crew.news("w2", 9)), ["two", "four"]);
+}

@@ -347,6 +347,41 @@ fn a_follower_that_is_too_slow_is_told_and_goes_on() {
 }
 
 #[test]
+fn a_log_that_was_cut_from_outside_is_read_from_its_beginning_and_that_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Arc::new(super::claims::on_disk(&folder, &["ann"]));
+    let (team, clock) = (name("t"), ManualClock::at(0));
+    let entropy = SeededEntropy::new(1);
+    let desk = Desk::new(&team, &*store, &clock, &entropy);
+    let path = folder.path().join(".omp/state/team/t/events.jsonl");
+    desk.announce(&[Fact::TeamShutDown {}, Fact::TeamShutDown {}]);
+    let mut follow =
+        crate::desk::Subscription::to(store.clone(), Filter::default(), Start::Now).unwrap();
+    for rotate in [
+        |path: &std::path::Path| std::fs::rename(path, path.with_extension("1")).unwrap(),
+        |path: &std::path::Path| std::fs::write(path, "").unwrap(),
+    ] {
+        rotate(&path);
+        // Written before the follower looks.
+        desk.announce(&[Fact::RunStarted {
+            run: "a".to_string(),
+        }]);
+        assert_eq!(follow.next(Duration::ZERO).unwrap(), Some(Delivery::Cut));
+        let come = follow.next(Duration::ZERO).unwrap();
+        assert!(
+            matches!(&come, Some(Delivery::Event(event)) if event.word() == "run_started"),
+            "{come:?}"
+        );
+        assert_eq!(follow.next(Duration::ZERO).unwrap(), None);
+        desk.announce(&[Fact::TeamShutDown {}, Fact::TeamShutDown {}]);
+        for _ in 0..2 {
+            let come = follow.next(Duration::ZERO).unwrap();
+            assert!(matches!(come, Some(Delivery::Event(_))), "{come:?}");
+        }
+    }
+}
+
+#[test]
 fn a_line_that_is_no_event_is_counted_and_a_torn_one_waits_for_its_end() {
     let crew = Crew::of(&["ann"]);
     let mut follow = crew

@@ -122,7 +122,7 @@ impl LogFile<'_> {
             let len = present.as_ref().map_or(0, |(_, now)| now.size);
             let within = from.saturating_sub(base);
             let Some((file, _)) = present.filter(|_| within <= len) else {
-                return absent(self.log, from.max(base), base + len);
+                return absent(self.log, from.max(base), base..base + len);
             };
             let reader = Reader { file: &file, len };
             let page = reader.page(within, limit).map_err(self.failed("read"))?;

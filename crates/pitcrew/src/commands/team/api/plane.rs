@@ -189,7 +189,12 @@ pub(super) fn read_discoveries(call: &mut Call<'_, '_>) -> Result<Answer, Halt> 
     if call.flag("new_only")? {
         let member = call.member(&team)?;
         let news = desk.new_discoveries(&member, discoveries::AT_ONCE)?;
-        return done(discoveries::news_answer(&news));
+        let layout = call.layout;
+        call.context
+            .ui
+            .json(&discoveries::news_answer(&news), layout);
+        discoveries::hand_over(call.context, &desk, &member, &news)?;
+        return Ok(Answer::Written(Exit::Done));
     }
     let since = call.optional("since")?;
     let since = since.map(|since| discoveries::instant(since, desk.now()));

@@ -33,7 +33,7 @@ pub(crate) const ENTRY: Entry = Entry::group(
 /// Which CLI is meant, and whose settings.
 #[derive(Debug, clap::Args)]
 struct Which {
-    /// The agent CLI: claude, codex, copilot, gemini, or a profile of your own with a table [hooks]
+    /// The agent CLI: claude, codex, copilot, gemini, or a profile of your own with a table `hooks`
     #[arg(value_name = "PROFILE")]
     profile: String,
     /// In your own settings, for every project, instead of this project's

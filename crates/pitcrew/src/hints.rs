@@ -45,6 +45,11 @@ pub(crate) fn row(halt: &Halt) -> Row {
             "mend the file; nothing was written or started".to_string(),
             Exit::Usage,
         ),
+        Halt::CannotRun {
+            code: "interrupted",
+            hint,
+            ..
+        } => ((*hint).to_string(), Exit::Interrupted),
         Halt::CannotRun { hint, .. } => ((*hint).to_string(), Exit::Refused),
         Halt::TimedOut(_) => (
             "wait again, or look at `pitcrew task list` and `pitcrew inbox`".to_string(),

@@ -10,14 +10,15 @@ use pitcrew_core::mailbox::{Draft, Intent};
 use pitcrew_core::roster::Team;
 use pitcrew_runtime::desk::{Desk, Sent};
 use pitcrew_runtime::panes::{
-    Bell, Occasion, PaneError, Site, Standing, Wakened, seat_of, wake_member,
+    Bell, Occasion, PaneError, Site, Standing, Wakened, seat_of, session_of, wake_member,
 };
 use pitcrew_runtime::process::Environment as Inherited;
 use pitcrew_runtime::profile::PaneProfiles;
-use pitcrew_runtime::tmux::{Socket, Tmux, TrustPolicy};
+use pitcrew_runtime::tmux::{Socket, Tmux, TmuxError, TrustPolicy};
 use pitcrew_store::Project;
 use serde_json::{Value, json};
 
+use crate::commands::attention;
 use crate::context::{Context, OpenTeam};
 use crate::halt::Halt;
 use crate::profiles;
@@ -55,6 +56,16 @@ impl Quarters {
         })
     }
 
+    /// The same, whose tmux is asked nothing more once somebody wants the launch of `team` to end.
+    pub(crate) fn heeding_interrupts(mut self, team: &Name) -> Result<Self, Halt> {
+        let session = session_of(team);
+        let wish = attention::heed(format!(
+            "stopped where it stood: look with `pitcrew team list` and `tmux ls` for what is left of {team}, such as session {session}"
+        ))?;
+        self.tmux = self.tmux.heeding(wish);
+        Ok(self)
+    }
+
     /// The site of one team.
     pub(crate) fn site<'a>(&'a self, team: &'a OpenTeam, trust: TrustPolicy) -> Site<'a> {
         Site {
@@ -84,6 +95,11 @@ pub(crate) fn halt(error: PaneError) -> Halt {
     let code = error.code();
     match error {
         PaneError::NotDone(not_done) => not_done.into(),
+        PaneError::Tmux(TmuxError::Interrupted) => Halt::CannotRun {
+            code,
+            why: "interrupted; what was begun was taken back".to_string(),
+            hint: "the same command begins again",
+        },
         other => Halt::CannotRun {
             code,
             why: other.to_string(),

@@ -20,7 +20,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::process::{CallError, Called, Environment, call};
+use crate::process::{CallError, Called, Environment, Wish, call};
 
 mod drive;
 mod facts;
@@ -123,6 +123,9 @@ pub enum TmuxError {
     /// The program could not be talked with.
     #[error(transparent)]
     Broken(CallError),
+    /// Somebody wanted the end before it was asked.
+    #[error("interrupted")]
+    Interrupted,
 }
 
 impl TmuxError {
@@ -138,6 +141,7 @@ impl TmuxError {
             Self::Refused { .. } => "tmux_refused",
             Self::Garbled { .. } => "tmux_garbled",
             Self::Broken(_) => "tmux_broken",
+            Self::Interrupted => "interrupted",
         }
     }
 }
@@ -150,6 +154,7 @@ pub struct Tmux {
     config: Option<PathBuf>,
     environment: Environment,
     limit: Duration,
+    wish: Wish,
 }
 
 impl Tmux {
@@ -169,6 +174,7 @@ impl Tmux {
             config: None,
             environment: kept,
             limit: LIMIT,
+            wish: Wish::default(),
         }
     }
 
@@ -191,6 +197,30 @@ impl Tmux {
     pub fn with_limit(mut self, limit: Duration) -> Self {
         self.limit = limit;
         self
+    }
+
+    /// Asked nothing more once this wish has come: each call is an error then.
+    #[must_use]
+    pub fn heeding(mut self, wish: Wish) -> Self {
+        self.wish = wish;
+        self
+    }
+
+    /// The same for cleaning up, whatever anybody wishes.
+    #[must_use]
+    pub(crate) fn unheeding(&self) -> Self {
+        self.clone().heeding(Wish::default())
+    }
+
+    /// Goes no further when somebody wanted the end.
+    ///
+    /// # Errors
+    /// [`TmuxError::Interrupted`].
+    pub(crate) fn heed(&self) -> Result<(), TmuxError> {
+        match self.wish.has_come() {
+            true => Err(TmuxError::Interrupted),
+            false => Ok(()),
+        }
     }
 
     /// The same binary and settings at the socket of a recorded pane.
@@ -250,6 +280,7 @@ impl Tmux {
     }
 
     fn call(&self, arguments: &[OsString], input: &[u8]) -> Result<Called, TmuxError> {
+        self.heed()?;
         let called = call(
             &self.program,
             arguments,

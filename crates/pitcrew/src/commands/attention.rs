@@ -3,13 +3,14 @@
 //! A thread sits on each and hands what comes to one queue. The command itself does everything else, writing included,
 //! so that an interrupt never cuts a line in half. Both threads end with the process.
 
+use std::io::Write;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
-use pitcrew_runtime::process::Interrupts;
+use pitcrew_runtime::process::{Interrupts, Urgency, Wish};
 use pitcrew_store::{Change, Store, StoreFailure, Watch};
 
-use crate::halt::Halt;
+use crate::halt::{Exit, Halt};
 
 /// How long a command that waits stays quiet before it looks again by itself, whatever was reported.
 pub(crate) const SWEEP: Duration = Duration::from_secs(20);
@@ -76,6 +77,43 @@ fn hand_on(mut watch: Box<dyn Watch>, changes: &SyncSender<Result<Event, StoreFa
             return;
         }
     }
+}
+
+/// Listens for wishes to end for a command that looks at them between its steps: the first is handed over, the second
+/// ends the process where it stands, after `last_words`.
+pub(crate) fn heed(last_words: String) -> Result<Wish, Halt> {
+    let wish = Wish::default();
+    let told = wish.clone();
+    std::thread::Builder::new()
+        .name("interrupts".to_string())
+        .spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_io()
+                .build();
+            let Ok(runtime) = runtime else { return };
+            runtime.block_on(async {
+                let Ok(mut interrupts) = Interrupts::listen() else {
+                    return;
+                };
+                let mut urgency = interrupts.next().await.urgency;
+                told.come();
+                while urgency == Urgency::First {
+                    urgency = interrupts.next().await.urgency;
+                }
+                // Nobody may be there to read it.
+                let _ = writeln!(std::io::stderr(), "{last_words}");
+                #[expect(
+                    clippy::disallowed_methods,
+                    reason = "whoever asks twice wants the end at once, half done or not"
+                )]
+                std::process::exit(Exit::Interrupted as i32);
+            });
+        })
+        .map_err(|refused| Halt::System {
+            what: "start a thread",
+            why: refused.to_string(),
+        })?;
+    Ok(wish)
 }
 
 /// Hands on every wish to end. Where the system lets nobody listen, Ctrl-C ends the process as it would without this.

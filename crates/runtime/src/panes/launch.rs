@@ -9,7 +9,8 @@
 //! | agents are let in, awaited and told their first line | ending the panes |
 //!
 //! What always holds: of several launches of one name one wins; a name that is in use is refused before anything is
-//! written; a team of that name that was shut down is replaced in the same step that makes the new one.
+//! written; a team of that name that was shut down is replaced in the same step that makes the new one. A launch that
+//! somebody interrupts goes no further and is taken back as one that failed.
 
 use std::path::PathBuf;
 
@@ -176,6 +177,7 @@ fn open_and_begin(
     };
     let tmux = site.tmux.at(&first.server.socket_path);
     write_down(site, crew, &mut blueprint.team, newcomers, opened)?;
+    tmux.heed()?;
     found(site, blueprint)?;
     so_far.founded = true;
     write_manifest(site, crew, opened)?;
@@ -205,6 +207,7 @@ fn open_and_begin(
         )?;
     }
     let members = begin(site, &tmux, &fresh)?;
+    tmux.heed()?;
     Ok(Launched {
         team: team.clone(),
         members,
@@ -310,7 +313,7 @@ pub(super) fn keep_seat(
 fn take_back(site: &Site<'_>, so_far: &SoFar, why: PaneError) -> PaneError {
     let mut left = Vec::new();
     for pane in &so_far.opened {
-        let tmux: Tmux = site.tmux.at(&pane.server.socket_path);
+        let tmux: Tmux = site.tmux.unheeding().at(&pane.server.socket_path);
         match tmux.end_pane(pane) {
             Ok(Ended::Ended | Ended::WasGone | Ended::NotOurs) => {}
             Err(error) => left.push(format!("pane {}: {error}", pane.pane_id)),

@@ -9,6 +9,7 @@
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -90,6 +91,8 @@ pub(crate) fn call(
         .args(arguments)
         .env_clear()
         .envs(environment.iter())
+        // Ctrl-C is for us: what we asked for is answered, and what follows from the wish is decided by the caller.
+        .process_group(0)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());

@@ -9,6 +9,8 @@
 
 use super::table::Table;
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Which signal it was.
@@ -52,6 +54,23 @@ pub struct Interrupts {
     hangup: Option<Signal>,
     quit: Option<Signal>,
     seen: u32,
+}
+
+/// Whether a wish to end has come, for work that looks at it between its steps. Clones are one.
+#[derive(Debug, Clone, Default)]
+pub struct Wish(Arc<AtomicBool>);
+
+impl Wish {
+    /// It has come.
+    pub fn come(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it has.
+    #[must_use]
+    pub fn has_come(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 impl Interrupts {

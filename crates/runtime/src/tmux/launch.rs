@@ -92,9 +92,10 @@ impl Tmux {
         let made = self.open_all(opening, seats, &mut opened);
         let made = made.and_then(|()| self.keep(&opened));
         if let Err(error) = made {
+            let ending = self.unheeding();
             for pane in &opened {
                 // What cannot be ended here is a gate without a file: it gives up by itself.
-                let _ = self.end_pane(pane);
+                let _ = ending.end_pane(pane);
             }
             return Err(error);
         }
@@ -128,7 +129,8 @@ impl Tmux {
             let answer = String::from_utf8_lossy(&answer);
             let socket = match opened.first() {
                 Some(pane) => pane.server.socket_path.clone(),
-                None => self.socket_path()?,
+                // Panes are open by now: they are recorded first, whatever anybody wishes.
+                None => self.unheeding().socket_path()?,
             };
             for line in answer.lines() {
                 opened.push(recorded(PaneFacts::read(line)?, socket.clone()));

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-use crate::camp::{answer, camp};
+use crate::camp::{answer, camp, until};
 
 #[test]
 fn c9_three_and_eight_workers_are_ready_and_told_within_seconds() {
@@ -444,4 +444,60 @@ fn a_shell_is_shown_its_page_and_its_mail_by_commands() {
         let screen = camp.tmux(&["capture-pane", "-p", "-S", "-", "-t", "=omp-team-alpha:"]);
         (screen.contains("count the files") && screen.contains("a word to the shell")).then_some(())
     });
+}
+
+#[test]
+fn an_interrupted_launch_is_taken_back_and_nothing_is_left() {
+    let Some(camp) = camp() else { return };
+    fs::write(
+        camp.path("p/.pitcrew/profiles/panes/slow.toml"),
+        "profile = 'slow'\nextends = 'claude'\nversion = 1\n[pane]\n\
+         command = ['sleep', '1000']\nready_within_ms = 60000\n",
+    )
+    .unwrap();
+    camp.tmux(&["new-session", "-d", "-s", "mine"]);
+    for (signal, words) in [
+        (
+            "INT",
+            ["team", "1:fake", "1:slow", "x", "--name", "alpha"].as_slice(),
+        ),
+        (
+            "TERM",
+            &[
+                "team",
+                "launch",
+                "--lanes",
+                r#"[{"id":"a","prompt":"x","profile":"slow"}]"#,
+                "--name",
+                "alpha",
+            ],
+        ),
+    ] {
+        let child = camp
+            .command(words)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        until("a team on its way", || {
+            camp.team("alpha", "").exists().then_some(())
+        });
+        let sent = std::process::Command::new("kill")
+            .args([&format!("-{signal}"), &child.id().to_string()])
+            .status()
+            .unwrap();
+        assert!(sent.success());
+        let ended = answer(child.wait_with_output().unwrap()).ended(130);
+        assert!(
+            ended
+                .stderr
+                .contains("interrupted; what was begun was taken back"),
+            "{ended:?}"
+        );
+        assert!(!camp.team("alpha", "").exists());
+        assert_eq!(
+            camp.tmux(&["list-sessions", "-F", "#{session_name}"]),
+            "mine"
+        );
+    }
 }

@@ -114,8 +114,8 @@ impl Launch {
     ) -> Result<(Launched, String), Halt> {
         let team_name = Name::new(NameKind::Team, name)?;
         let project = context.project(None)?;
+        let quarters = Quarters::of(context)?.heeding_interrupts(&team_name)?;
         let team = OpenTeam::of(&project, team_name);
-        let quarters = Quarters::of(context)?;
         let trust = match self.trust {
             true => TrustPolicy::Accept,
             false => TrustPolicy::Ask,

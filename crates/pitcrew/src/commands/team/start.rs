@@ -37,7 +37,7 @@ pub(super) const ENTRY: Entry = Entry::new::<Start>(
 ///
 /// `pitcrew team 2:claude 1:codex 'Review the parser'` starts three agents, each in a window of a tmux session of the
 /// team's own, waits until they are ready and gives each its task. The word may be left out: `team 2:claude …` is
-/// `team start 2:claude …`. If one of them cannot be started, none is, and nothing is left.
+/// `team start 2:claude …`. If one of them cannot be started, or you press Ctrl-C meanwhile, none is, and nothing is left.
 ///
 /// A program that asks something at its start is left waiting for you: `pitcrew team attach` shows it. The question
 /// whether the folder is trusted is answered only with --trust.
@@ -127,7 +127,7 @@ impl Start {
         let name = Name::new(NameKind::Team, name)?;
         let project = context.project(None)?;
         let plan = self.plan(context, crew, task, &project.root().to_string_lossy())?;
-        let quarters = Quarters::of(context)?;
+        let quarters = Quarters::of(context)?.heeding_interrupts(&name)?;
         let team = OpenTeam::of(&project, name);
         let trust = match self.trust {
             true => TrustPolicy::Accept,

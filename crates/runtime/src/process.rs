@@ -47,7 +47,7 @@ pub use environment::Environment;
 pub(crate) use foreground::{Front, front};
 pub use group::{Control, Group, Observation, Stage, Stream};
 pub use identity::{Blindness, Identity, Presence};
-pub use interrupts::{Interrupt, Interrupts, Source, Urgency, Wish};
+pub use interrupts::{Interrupt, Interrupts, Source, Urgency, Wish, end_at_once};
 pub use launch::{Ask, Input, Ladder, Launch};
 pub use mark::{Mark, MarkError};
 pub use orphans::{Closed, Orphan, Orphanage};

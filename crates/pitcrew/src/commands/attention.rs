@@ -7,7 +7,7 @@ use std::io::Write;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
-use pitcrew_runtime::process::{Interrupts, Urgency, Wish};
+use pitcrew_runtime::process::{Interrupts, Urgency, Wish, end_at_once};
 use pitcrew_store::{Change, Store, StoreFailure, Watch};
 
 use crate::halt::{Exit, Halt};
@@ -102,11 +102,7 @@ pub(crate) fn heed(last_words: String) -> Result<Wish, Halt> {
                 }
                 // Nobody may be there to read it.
                 let _ = writeln!(std::io::stderr(), "{last_words}");
-                #[expect(
-                    clippy::disallowed_methods,
-                    reason = "whoever asks twice wants the end at once, half done or not"
-                )]
-                std::process::exit(Exit::Interrupted as i32);
+                end_at_once(Exit::Interrupted as u8);
             });
         })
         .map_err(|refused| Halt::System {

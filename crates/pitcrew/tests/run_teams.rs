@@ -63,7 +63,7 @@ fn check_report(report: &str) {
     for part in [
         "# Audit of it's a project\n",
         "## size-by-language\n",
-        "1 lines in     1 files: rs",
+        "1 lines in 1 files: rs",
         "## marks-in-code\n\n    3 marks\n",
         "## broken-links\n\n    2 broken links\n",
         "README.md -> missing.md",

@@ -84,6 +84,7 @@ fn hand_on(mut watch: Box<dyn Watch>, changes: &SyncSender<Result<Event, StoreFa
 pub(crate) fn heed(last_words: String) -> Result<Wish, Halt> {
     let wish = Wish::default();
     let told = wish.clone();
+    let (ready, listening) = sync_channel(1);
     std::thread::Builder::new()
         .name("interrupts".to_string())
         .spawn(move || {
@@ -95,6 +96,8 @@ pub(crate) fn heed(last_words: String) -> Result<Wish, Halt> {
                 let Ok(mut interrupts) = Interrupts::listen() else {
                     return;
                 };
+                // Who waits for it is there.
+                let _ = ready.send(());
                 let mut urgency = interrupts.next().await.urgency;
                 told.come();
                 while urgency == Urgency::First {
@@ -109,6 +112,8 @@ pub(crate) fn heed(last_words: String) -> Result<Wish, Halt> {
             what: "start a thread",
             why: refused.to_string(),
         })?;
+    // From here on a wish is heard; where nobody can listen, Ctrl-C ends the process as it would without this.
+    let _ = listening.recv();
     Ok(wish)
 }
 

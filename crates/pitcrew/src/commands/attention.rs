@@ -4,10 +4,11 @@
 //! so that an interrupt never cuts a line in half. Both threads end with the process.
 
 use std::io::Write;
+use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
-use pitcrew_runtime::process::{Interrupts, Urgency, Wish, end_at_once};
+use pitcrew_runtime::process::{Interrupt, Interrupts, Urgency, Wish, end_at_once};
 use pitcrew_store::{Change, Store, StoreFailure, Watch};
 
 use crate::halt::{Exit, Halt};
@@ -40,19 +41,13 @@ impl Attention {
         let watch = store.watch()?;
         // The store keeps what waits within bounds; this queue only hands it over.
         let (sender, events) = sync_channel(16);
-        let start = |name: &str, task: Box<dyn FnOnce() + Send>| {
-            std::thread::Builder::new()
-                .name(name.to_string())
-                .spawn(task)
-                .map(drop)
-                .map_err(|refused| Halt::System {
-                    what: "start a thread",
-                    why: refused.to_string(),
-                })
-        };
         let changes = sender.clone();
         start("watch", Box::new(move || hand_on(watch, &changes)))?;
-        start("interrupts", Box::new(move || listen(&sender)))?;
+        let wanted = move |_| match sender.send(Ok(Event::Interrupted)) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        };
+        start("interrupts", Box::new(move || listen(|| (), wanted)))?;
         Ok(Self { events })
     }
 
@@ -85,40 +80,40 @@ pub(crate) fn heed(last_words: String) -> Result<Wish, Halt> {
     let wish = Wish::default();
     let told = wish.clone();
     let (ready, listening) = sync_channel(1);
-    std::thread::Builder::new()
-        .name("interrupts".to_string())
-        .spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_io()
-                .build();
-            let Ok(runtime) = runtime else { return };
-            runtime.block_on(async {
-                let Ok(mut interrupts) = Interrupts::listen() else {
-                    return;
-                };
-                // Who waits for it is there.
-                let _ = ready.send(());
-                let mut urgency = interrupts.next().await.urgency;
-                told.come();
-                while urgency == Urgency::First {
-                    urgency = interrupts.next().await.urgency;
-                }
-                // Nobody may be there to read it.
-                let _ = writeln!(std::io::stderr(), "{last_words}");
-                end_at_once(Exit::Interrupted as u8);
-            });
-        })
-        .map_err(|refused| Halt::System {
-            what: "start a thread",
-            why: refused.to_string(),
-        })?;
+    let heard = move || {
+        // Who waits for it is there.
+        let _ = ready.send(());
+    };
+    let wanted = move |interrupt: Interrupt| {
+        told.come();
+        if interrupt.urgency != Urgency::First {
+            // Nobody may be there to read it.
+            let _ = writeln!(std::io::stderr(), "{last_words}");
+            end_at_once(Exit::Interrupted as u8);
+        }
+        ControlFlow::Continue(())
+    };
+    start("interrupts", Box::new(move || listen(heard, wanted)))?;
     // From here on a wish is heard; where nobody can listen, Ctrl-C ends the process as it would without this.
     let _ = listening.recv();
     Ok(wish)
 }
 
-/// Hands on every wish to end. Where the system lets nobody listen, Ctrl-C ends the process as it would without this.
-fn listen(wishes: &SyncSender<Result<Event, StoreFailure>>) {
+/// A thread of its own.
+fn start(name: &str, task: Box<dyn FnOnce() + Send>) -> Result<(), Halt> {
+    std::thread::Builder::new()
+        .name(name.to_string())
+        .spawn(task)
+        .map(drop)
+        .map_err(|refused| Halt::System {
+            what: "start a thread",
+            why: refused.to_string(),
+        })
+}
+
+/// Says `heard` once wishes to end are heard, and hands each to `wanted` until that breaks off. Where the system lets
+/// nobody listen, Ctrl-C ends the process as it would without this.
+fn listen(heard: impl FnOnce(), mut wanted: impl FnMut(Interrupt) -> ControlFlow<()>) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
         .build();
@@ -127,11 +122,7 @@ fn listen(wishes: &SyncSender<Result<Event, StoreFailure>>) {
         let Ok(mut interrupts) = Interrupts::listen() else {
             return;
         };
-        loop {
-            interrupts.next().await;
-            if wishes.send(Ok(Event::Interrupted)).is_err() {
-                return;
-            }
-        }
+        heard();
+        while wanted(interrupts.next().await).is_continue() {}
     });
 }

@@ -269,22 +269,30 @@ impl Delivery {
 /// # Errors
 /// When it is missing, no plain file, too large, not UTF-8, or cannot be read.
 pub fn read_text(path: &Path) -> Result<String, StoreFailure> {
+    read_up_to(path, LARGEST_TEXT)
+}
+
+/// Opening waits for nobody, also not at the end of a pipe.
+fn nonblock() -> io::Result<i32> {
+    i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).map_err(io::Error::other)
+}
+
+/// The text of a plain file of at most so many bytes.
+fn read_up_to(path: &Path, largest: u64) -> Result<String, StoreFailure> {
     let read = || {
-        let nonblock =
-            i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).map_err(io::Error::other)?;
         let file = File::options()
             .read(true)
-            .custom_flags(nonblock)
+            .custom_flags(nonblock()?)
             .open(path)?;
         let found = file.metadata()?;
         if !found.is_file() {
             return Err(io::Error::other("it is no plain file"));
         }
-        if found.len() > LARGEST_TEXT {
+        if found.len() > largest {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
         let mut text = String::new();
-        file.take(LARGEST_TEXT).read_to_string(&mut text)?;
+        file.take(largest).read_to_string(&mut text)?;
         Ok(text)
     };
     read().map_err(|refused| StoreFailure::io("read", path, refused))

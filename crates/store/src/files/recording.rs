@@ -1,21 +1,15 @@
 //! A recording: a file of lines that a person named, private to its user, only ever added to.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use rustix::fs::OFlags;
-
+use super::{nonblock, read_up_to};
 use crate::failure::StoreFailure;
 
 /// The largest recording that is read, in bytes.
 const LARGEST: u64 = 256 * 1024 * 1024;
-
-/// Opening waits for nobody, also not at the end of a pipe.
-fn nonblock() -> io::Result<i32> {
-    i32::try_from(OFlags::NONBLOCK.bits()).map_err(io::Error::other)
-}
 
 /// Adds a line, which must hold no line end, in one write. A file that is not there begins with `head`.
 ///
@@ -55,21 +49,5 @@ pub fn append_line(path: &Path, head: &str, line: &str) -> Result<(), StoreFailu
 /// # Errors
 /// When it is missing, no plain file, larger than 256 MiB, not UTF-8, or cannot be read.
 pub fn read_recording(path: &Path) -> Result<String, StoreFailure> {
-    let read = || {
-        let file = File::options()
-            .read(true)
-            .custom_flags(nonblock()?)
-            .open(path)?;
-        let found = file.metadata()?;
-        if !found.is_file() {
-            return Err(io::Error::other("it is no plain file"));
-        }
-        if found.len() > LARGEST {
-            return Err(io::ErrorKind::FileTooLarge.into());
-        }
-        let mut text = String::new();
-        file.take(LARGEST).read_to_string(&mut text)?;
-        Ok(text)
-    };
-    read().map_err(|refused| StoreFailure::io("read", path, refused))
+    read_up_to(path, LARGEST)
 }

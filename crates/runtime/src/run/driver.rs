@@ -106,6 +106,17 @@ enum Wake {
     Time,
 }
 
+/// The desk of a run, for whoever holds parts of the driver.
+fn desk_of<'d>(
+    setup: &'d Setup<'_>,
+    ground: &'d Ground,
+    tools: &'d Tools,
+    unsaid: &'d Unsaid,
+) -> Desk<'d> {
+    let (clock, entropy) = (&*tools.clock, &tools.entropy);
+    Desk::new(&setup.file.name, &ground.store, clock, entropy).noting(unsaid)
+}
+
 impl<'a> Driver<'a> {
     pub(super) fn new(
         setup: Setup<'a>,
@@ -225,14 +236,7 @@ impl<'a> Driver<'a> {
     }
 
     fn desk(&self) -> Desk<'_> {
-        let tools = &self.tools;
-        Desk::new(
-            &self.setup.file.name,
-            &self.ground.store,
-            &*tools.clock,
-            &tools.entropy,
-        )
-        .noting(&self.unsaid)
+        desk_of(&self.setup, &self.ground, &self.tools, &self.unsaid)
     }
 
     fn tell(&mut self, fact: &Fact) {

@@ -15,8 +15,7 @@ use super::super::ending::TurnResult;
 use super::super::event::{Fact, Spending, TurnOutcome};
 use super::super::scheduler::{Event, SeatNo};
 use super::super::{allowance, own};
-use super::Driver;
-use crate::desk::Desk;
+use super::{Driver, desk_of};
 
 /// The limits as they were last seen.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -30,13 +29,7 @@ pub(super) struct Seen {
 impl Driver<'_> {
     /// Books what a turn used, pauses the team for a provider, and ends what a member held that did not come to its end.
     pub(super) fn close_books(&mut self, seat: SeatNo, result: &TurnResult) {
-        let desk = Desk::new(
-            &self.setup.file.name,
-            &self.ground.store,
-            &*self.tools.clock,
-            &self.tools.entropy,
-        )
-        .noting(&self.unsaid);
+        let desk = desk_of(&self.setup, &self.ground, &self.tools, &self.unsaid);
         let gear = &mut self.gears[seat];
         let turn = gear.turn.as_mut();
         let allowance = turn.and_then(|turn| turn.allowance.take());
@@ -82,13 +75,7 @@ impl Driver<'_> {
     /// Lets the turns that run hold what is known of their price by now.
     fn reprice_running(&mut self) {
         for seat in 0..self.gears.len() {
-            let desk = Desk::new(
-                &self.setup.file.name,
-                &self.ground.store,
-                &*self.tools.clock,
-                &self.tools.entropy,
-            )
-            .noting(&self.unsaid);
+            let desk = desk_of(&self.setup, &self.ground, &self.tools, &self.unsaid);
             let gear = &mut self.gears[seat];
             let done = allowance::reprice(&desk, gear, &self.shown, &self.limits.limits);
             if let Err(failed) = done {

@@ -13,9 +13,9 @@ use super::super::founding::Ground;
 use super::super::scheduler::{End, Event, MailSettlement, SeatNo, Settlement, StopReason, Work};
 use super::super::turn::{Begun, Bench};
 use super::super::{Setup, Tools};
-use super::{Driver, TurnEnd};
+use super::{Driver, TurnEnd, desk_of};
 use crate::clock::{Clock, Entropy};
-use crate::desk::{Desk, NotDone, Unsaid};
+use crate::desk::{NotDone, Unsaid};
 use crate::process::{Control, Mark, Streams};
 
 /// What a turn is begun and recorded with.
@@ -28,13 +28,7 @@ fn bench<'b>(
     let mut variables = setup.variables.iter();
     let outer = variables.find(|(name, _)| name == Mark::VARIABLE);
     Bench {
-        desk: Desk::new(
-            &setup.file.name,
-            &ground.store,
-            &*tools.clock,
-            &tools.entropy,
-        )
-        .noting(unsaid),
+        desk: desk_of(setup, ground, tools, unsaid),
         tools,
         run: &ground.run,
         root: setup.project.root(),

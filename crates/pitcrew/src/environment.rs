@@ -56,7 +56,7 @@ impl Environment {
 
     /// Where this program itself stands, for whoever is to start it later.
     pub(crate) fn own_program(&self) -> Result<PathBuf, Halt> {
-        std::env::current_exe().map_err(|refused| Halt::System {
+        self.program().map_err(|refused| Halt::System {
             what: "find this program",
             why: refused.to_string(),
         })

@@ -39,13 +39,7 @@ impl Quarters {
             Some(project) => project.clone(),
             None => context.project(None)?,
         };
-        let program = context
-            .environment
-            .program()
-            .map_err(|refused| Halt::System {
-                what: "find this program",
-                why: refused.to_string(),
-            })?;
+        let program = context.environment.own_program()?;
         let caller = Inherited::all_of(context.environment.variables());
         Ok(Self {
             profiles: profiles::load_panes(context.environment, project.root()).profiles,

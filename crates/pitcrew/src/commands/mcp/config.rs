@@ -64,7 +64,8 @@ impl Config {
                     ("PITCREW_AGENT", member.to_string()),
                 ];
                 env.extend(token.clone().map(|token| ("PITCREW_TOKEN", token)));
-                let program = own_program()?;
+                let program = context.environment.own_program()?;
+                let program = program.to_string_lossy();
                 mcp.entry(&McpServer::Started {
                     program: &program,
                     args: &["mcp"],
@@ -140,13 +141,4 @@ impl Config {
                 .say("it holds no token: --new-token makes one, so that its messages are verified"),
         }
     }
-}
-
-/// This program, absolute.
-fn own_program() -> Result<String, Halt> {
-    let program = std::env::current_exe().map_err(|refused| Halt::System {
-        what: "find this program",
-        why: refused.to_string(),
-    })?;
-    Ok(program.to_string_lossy().into_owned())
 }

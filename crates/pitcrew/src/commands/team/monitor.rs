@@ -192,13 +192,7 @@ impl Run for Watch {
             });
         };
         let caller = Inherited::all_of(context.environment.variables());
-        let program = context
-            .environment
-            .program()
-            .map_err(|refused| Halt::System {
-                what: "find this program",
-                why: refused.to_string(),
-            })?;
+        let program = context.environment.own_program()?;
         let panes = profiles::load_panes(context.environment, project.root());
         let watcher = Watcher {
             project: &project,

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::camp::{Camp, camp, until};
+use crate::camp::{Answer, Camp, answer, camp, until};
 
 fn started(words: &str) -> Option<Camp> {
     let camp = camp()?;
@@ -23,6 +23,15 @@ fn token_of(camp: &Camp, member: &str) -> String {
     token.unwrap().to_owned()
 }
 
+/// What the life of worker-1 with this token is answered.
+fn as_life(camp: &Camp, token: &str, words: &[&str]) -> Answer {
+    let mut call = camp.command(words);
+    call.env("PITCREW_TEAM", "alpha")
+        .env("PITCREW_AGENT", "worker-1")
+        .env("PITCREW_TOKEN", token);
+    answer(call.output().unwrap())
+}
+
 #[test]
 fn a_restart_is_a_new_incarnation_and_the_old_one_is_fenced() {
     let Some(camp) = started("2:fake") else {
@@ -30,13 +39,7 @@ fn a_restart_is_a_new_incarnation_and_the_old_one_is_fenced() {
     };
     camp.await_ready("alpha", "worker-1");
     let old = token_of(&camp, "worker-1");
-    let as_old = |words: &[&str]| {
-        let mut call = camp.command(words);
-        call.env("PITCREW_TEAM", "alpha")
-            .env("PITCREW_AGENT", "worker-1")
-            .env("PITCREW_TOKEN", &old);
-        crate::camp::answer(call.output().unwrap())
-    };
+    let as_old = |words: &[&str]| as_life(&camp, &old, words);
     as_old(&["task", "claim", "1"]).ended(0);
     as_old(&["claim", "a.rs", "1", "9"]).ended(0);
     let before = camp.tmux(&["list-panes", "-a", "-F", "#{pane_id} #{pane_pid}"]);
@@ -339,13 +342,7 @@ fn real_a_crashed_agent_is_started_again_by_the_monitor_as_a_new_incarnation() {
     let status = camp.call(&["team", "monitor", "status", "--json"]).json();
     assert_eq!(status["running"], true, "{status}");
     let old = token_of(&camp, "worker-1");
-    let as_old = |words: &[&str]| {
-        let mut call = camp.command(words);
-        call.env("PITCREW_TEAM", "alpha")
-            .env("PITCREW_AGENT", "worker-1")
-            .env("PITCREW_TOKEN", &old);
-        crate::camp::answer(call.output().unwrap())
-    };
+    let as_old = |words: &[&str]| as_life(&camp, &old, words);
     as_old(&["task", "claim", "1"]).ended(0);
     as_old(&["claim", "a.rs", "1", "9"]).ended(0);
     kill(&camp, "worker-1");

@@ -139,11 +139,9 @@ impl<'a> Loops<'a> {
         if self.find::<L>()?.is_none() {
             return Ok(false);
         }
-        let ended = self.project.state().update(&(), |slot: &mut Option<L>| {
-            Ok::<_, std::convert::Infallible>(cancel(slot).is_some())
-        })?;
-        let Ok(ended) = ended;
-        Ok(ended)
+        self.project
+            .state()
+            .change(&(), |slot: &mut Option<L>| cancel(slot).is_some())
     }
 }
 

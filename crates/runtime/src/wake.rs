@@ -169,11 +169,9 @@ impl Waker<'_> {
     fn change<A>(&self, mut rule: impl FnMut(&mut Ledger) -> A) -> Result<A, WakeError> {
         let changed = self
             .store
-            .update(self.member, |record: &mut Option<NudgeRecord>| {
-                let ledger = &mut record.get_or_insert_default().0;
-                Ok::<_, std::convert::Infallible>(rule(ledger))
+            .change(self.member, |record: &mut Option<NudgeRecord>| {
+                rule(&mut record.get_or_insert_default().0)
             })?;
-        let Ok(answer) = changed;
-        Ok(answer)
+        Ok(changed)
     }
 }

@@ -127,14 +127,11 @@ impl Ear<'_> {
         if let Some(offer) = &showing.offer {
             self.desk.note_shown(self.member, offer)?;
         }
-        let noted = self
-            .desk
+        self.desk
             .store()
-            .update(self.member, |record: &mut Option<NudgeRecord>| {
+            .change(self.member, |record: &mut Option<NudgeRecord>| {
                 record.get_or_insert_default().0.note_shown(showing.at);
-                Ok::<_, std::convert::Infallible>(())
             })?;
-        let Ok(()) = noted;
         Ok(())
     }
 
@@ -285,7 +282,7 @@ impl Ear<'_> {
         let changed = self
             .desk
             .store()
-            .update(self.member, |slot: &mut Option<HookRecord>| {
+            .change(self.member, |slot: &mut Option<HookRecord>| {
                 let record = slot.get_or_insert_default();
                 if record.incarnation != self.incarnation {
                     *record = HookRecord {
@@ -294,9 +291,8 @@ impl Ear<'_> {
                     };
                 }
                 self.profile.clone_into(&mut record.profile);
-                Ok::<_, std::convert::Infallible>(rule(record))
+                rule(record)
             })?;
-        let Ok(answer) = changed;
-        Ok(answer)
+        Ok(changed)
     }
 }

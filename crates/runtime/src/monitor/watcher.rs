@@ -222,12 +222,9 @@ impl<P: Panes> Watcher<'_, P> {
 
     fn record(&self, record: MonitorRecord) -> Result<(), StoreFailure> {
         let store = self.project.state_to_write()?;
-        let kept = store.update(&(), |slot: &mut Option<MonitorRecord>| {
+        store.change(&(), |slot: &mut Option<MonitorRecord>| {
             *slot = Some(record.clone());
-            Ok::<_, std::convert::Infallible>(())
-        })?;
-        let Ok(()) = kept;
-        Ok(())
+        })
     }
 
     fn now(&self) -> Timestamp {

@@ -157,9 +157,8 @@ fn change<A>(
 ) -> Result<A, PaneError> {
     let changed = site
         .store
-        .update(member, |record: &mut Option<NudgeRecord>| {
-            Ok::<_, std::convert::Infallible>(rule(&mut record.get_or_insert_default().0))
+        .change(member, |record: &mut Option<NudgeRecord>| {
+            rule(&mut record.get_or_insert_default().0)
         })?;
-    let Ok(answer) = changed;
-    Ok(answer)
+    Ok(changed)
 }

@@ -301,11 +301,9 @@ pub(super) fn keep_seat(
         opened_at: site.desk.now(),
         pane: pane.clone(),
     };
-    let kept = site.store.update(member, |slot: &mut Option<PaneSeat>| {
+    site.store.change(member, |slot: &mut Option<PaneSeat>| {
         *slot = Some(seat.clone());
-        Ok::<_, std::convert::Infallible>(())
     })?;
-    let Ok(()) = kept;
     Ok(())
 }
 

@@ -50,15 +50,10 @@ pub fn forget_leader(site: &Site<'_>) -> Result<bool, PaneError> {
         team.leader_pane_id = None;
         Ok(())
     })?;
-    let had = site.store.update(&leader, |slot: &mut Option<PaneSeat>| {
-        Ok::<_, std::convert::Infallible>(slot.take().is_some())
-    })?;
-    let forgotten = site
+    let had = site
         .store
-        .update(&leader, |slot: &mut Option<NudgeRecord>| {
-            *slot = None;
-            Ok::<_, std::convert::Infallible>(())
-        })?;
-    let (Ok(had), Ok(())) = (had, forgotten);
+        .change(&leader, |slot: &mut Option<PaneSeat>| slot.take().is_some())?;
+    site.store
+        .change(&leader, |slot: &mut Option<NudgeRecord>| *slot = None)?;
     Ok(had)
 }

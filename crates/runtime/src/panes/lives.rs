@@ -14,7 +14,7 @@ use pitcrew_core::departure::Departure;
 use pitcrew_core::restart::{End, Policy, Reason, Restart, Standing, Wanted};
 use pitcrew_core::span::span;
 use pitcrew_core::{Name, Timestamp};
-use pitcrew_store::{Document, Place, StoreExt, StoreFailure};
+use pitcrew_store::{Document, Place, StoreExt};
 use serde::{Deserialize, Serialize};
 
 use crate::desk::{Desk, NotDone};
@@ -206,7 +206,7 @@ pub(crate) fn note_end(
         how,
         why: None,
     };
-    let (opened_at, jitter) = (seat.opened_at.as_millis(), jitter(desk)?);
+    let (opened_at, jitter) = (seat.opened_at.as_millis(), desk.entropy().permille()?);
     change(desk, member, |record| {
         record.handle_end(ended.clone(), opened_at, policy, jitter);
         record.clone()
@@ -248,7 +248,7 @@ pub(crate) fn end_start(
     incarnation: u32,
     failed: Option<&str>,
 ) -> Result<(), NotDone> {
-    let (now, jitter) = (desk.now(), jitter(desk)?);
+    let (now, jitter) = (desk.now(), desk.entropy().permille()?);
     change(desk, member, |record| {
         record.starter = None;
         if let Some(why) = failed {
@@ -303,12 +303,6 @@ pub fn given_up(reason: Reason) -> Option<String> {
     }
 }
 
-fn jitter(desk: &Desk<'_>) -> Result<u16, NotDone> {
-    let mut bytes = [0; 2];
-    desk.entropy().fill(&mut bytes)?;
-    Ok(u16::from_be_bytes(bytes) % 1_001)
-}
-
 fn change<A>(
     desk: &Desk<'_>,
     member: &Name,
@@ -316,12 +310,10 @@ fn change<A>(
 ) -> Result<A, NotDone> {
     let changed = desk
         .store()
-        .update(member, |slot: &mut Option<LivesRecord>| {
-            Ok::<_, std::convert::Infallible>(rule(slot.get_or_insert_default()))
-        })
-        .map_err(|failure: StoreFailure| NotDone::from(failure))?;
-    let Ok(answer) = changed;
-    Ok(answer)
+        .change(member, |slot: &mut Option<LivesRecord>| {
+            rule(slot.get_or_insert_default())
+        })?;
+    Ok(changed)
 }
 
 #[cfg(test)]

@@ -174,12 +174,7 @@ fn open_beside(
 
 /// What was typed for the old life was typed into another pane.
 fn forget_lines(site: &Site<'_>, member: &Name) -> Result<(), PaneError> {
-    let forgotten = site
-        .store
-        .update(member, |slot: &mut Option<NudgeRecord>| {
-            *slot = None;
-            Ok::<_, std::convert::Infallible>(())
-        })?;
-    let Ok(()) = forgotten;
+    site.store
+        .change(member, |slot: &mut Option<NudgeRecord>| *slot = None)?;
     Ok(())
 }

@@ -5,6 +5,7 @@
 
 use std::any::Any;
 use std::cell::Cell;
+use std::convert::Infallible;
 
 use super::{Document, Store};
 use crate::failure::StoreFailure;
@@ -62,6 +63,19 @@ pub trait StoreExt {
         id: &D::Id,
         rule: impl FnMut(&mut Option<D>) -> Result<A, R>,
     ) -> Result<Result<A, R>, StoreFailure>;
+
+    /// The same for a rule that refuses nothing.
+    ///
+    /// # Errors
+    /// As for [`update`](Self::update).
+    fn change<D: Document, A>(
+        &self,
+        id: &D::Id,
+        mut rule: impl FnMut(&mut Option<D>) -> A,
+    ) -> Result<A, StoreFailure> {
+        let Ok(answer) = self.update(id, |slot| Ok::<_, Infallible>(rule(slot)))?;
+        Ok(answer)
+    }
 }
 
 /// Which rule this thread is running.
